@@ -21,6 +21,7 @@ PROTO = {
     "chunk": {"base", "sketch"},
     "wire": {"base"},
     "report": {"base", "ring", "hooks", "sketch", "text", "wire"},
+    "timeline": {"base", "hooks", "chunk", "report", "text", "wire"},
     "settings": {"base"},
 }
 PROGRAMS = {

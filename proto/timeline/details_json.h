@@ -1,9 +1,9 @@
 /* details_json.h: the values and arguments of a call as JSON. No state. */
-#ifndef HK_CLI_EXPORT_DETAILS_JSON_H
-#define HK_CLI_EXPORT_DETAILS_JSON_H
+#ifndef HK_TIMELINE_DETAILS_JSON_H
+#define HK_TIMELINE_DETAILS_JSON_H
 
-#include "cli/export/exporter.h"
 #include "text/json_stream.h"
+#include "timeline/value.h"
 
 /* Writes the value WORD of KEY (enum hk_key) under its name; writes nothing if it has none. */
 void hk_details_json_value(struct hk_json *json, const struct hk_export_site *site, uint8_t key,

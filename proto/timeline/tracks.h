@@ -5,13 +5,13 @@
  * repeat across hosts and after exec; repeated ones get a number above all kernel numbers, so that
  * viewers do not merge them. Locked by the caller; everything lives until hk_tracks_free.
  */
-#ifndef HK_CLI_TIMELINE_TRACKS_H
-#define HK_CLI_TIMELINE_TRACKS_H
+#ifndef HK_TIMELINE_TRACKS_H
+#define HK_TIMELINE_TRACKS_H
 
 #include "chunk/codec/format.h"
-#include "cli/export/exporter.h"
-#include "cli/timeline/nest.h"
 #include "schema/wire.pb-c.h"
+#include "timeline/call.h"
+#include "timeline/nest.h"
 
 struct hk_tracks;
 struct hk_process_track;

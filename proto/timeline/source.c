@@ -1,4 +1,4 @@
-#include "cli/timeline/source.h"
+#include "timeline/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,29 +51,6 @@ int64_t hk_source_end_ns(const struct hk_report_clock *clock, uint64_t tick_ns_q
 		end = UINT64_MAX;
 	}
 	return hk_report_clock_ns(clock, end);
-}
-
-static uint64_t word_of(const struct hk_record *record, const struct hk_chunk_site *site,
-			uint8_t key, uint64_t otherwise)
-{
-	for (size_t i = 0; i < site->key_count && i < record->word_count; i++) {
-		if (site->keys[i] == key) {
-			return record->words[i];
-		}
-	}
-	return otherwise;
-}
-
-bool hk_source_sync_call(const struct hk_record *record, const struct hk_chunk_site *site,
-			 struct hk_sync_call *call)
-{
-	if (!site || !(site->flags & HK_HOOK_SYNC_ALL) || record->kind != HK_CHUNK_KIND_CALL) {
-		return false;
-	}
-	call->comm = word_of(record, site, HK_KEY_COMM, 0);
-	call->function = site->function;
-	call->empty = word_of(record, site, HK_KEY_BYTES, 1) == 0;
-	return true;
 }
 
 void hk_source_raise_file_limit(void)

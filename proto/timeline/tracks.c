@@ -1,5 +1,5 @@
-#include "cli/timeline/tracks.h"
-#include "cli/export/kernel_name.h"
+#include "timeline/tracks.h"
+#include "timeline/kernel_name.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "report/build/process.h"
 #include "report/clock/job_clock.h"
 #include "report/model/role.h"
+#include "report/model/stacks.h"
 #include "text/name.h"
 #include "text/utf8.h"
 

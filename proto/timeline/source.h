@@ -1,14 +1,13 @@
 /* source.h: converts records in the chunk file of one process to slices. Pure functions except for
  * hk_source_open and hk_source_raise_file_limit. */
-#ifndef HK_CLI_TIMELINE_SOURCE_H
-#define HK_CLI_TIMELINE_SOURCE_H
+#ifndef HK_TIMELINE_SOURCE_H
+#define HK_TIMELINE_SOURCE_H
 
 #include "chunk/codec/record.h"
 #include "chunk/read/block.h"
-#include "cli/export/exporter.h"
-#include "cli/flow/sync.h"
 #include "report/clock/job_clock.h"
 #include "schema/wire.pb-c.h"
+#include "timeline/call.h"
 
 /* Opens the chunk file of PROCESS of JOB, whose directory is DIRECTORY, for reading. Returns a
  * descriptor or -errno. */
@@ -19,11 +18,6 @@ int hk_source_open(const Hk__Job *job, const char *directory, const Hk__Process 
  * conversion of durations. */
 int64_t hk_source_end_ns(const struct hk_report_clock *clock, uint64_t tick_ns_q32,
 			 const struct hk_record *record);
-
-/* Returns whether RECORD of SITE, which may be NULL, is a call that no rank leaves before all have
- * entered. Sets communicator, function and `empty` of *call. */
-bool hk_source_sync_call(const struct hk_record *record, const struct hk_chunk_site *site,
-			 struct hk_sync_call *call);
 
 /* Raises the limit of open files: an export needs one descriptor per process, large jobs more than
  * the usual 1,024. */

@@ -2,10 +2,10 @@
  * rounded; two of them may overlap by a nanosecond. The nest takes the calls of a thread in order
  * of start and gives them out as opens and closes like brackets. Of two possible corrections of an
  * overlap the smaller one is made. It holds only the open calls. One owner, no locking. */
-#ifndef HK_CLI_TIMELINE_NEST_H
-#define HK_CLI_TIMELINE_NEST_H
+#ifndef HK_TIMELINE_NEST_H
+#define HK_TIMELINE_NEST_H
 
-#include "cli/export/exporter.h"
+#include "timeline/call.h"
 
 /* Deeper calls are refused, so that memory is bounded for any file. */
 #define HK_NEST_DEPTH_MAX 16384u

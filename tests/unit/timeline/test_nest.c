@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/timeline/nest.h"
+#include "timeline/nest.h"
 
 struct log {
 	char text[512];

@@ -1,4 +1,4 @@
-#include "cli/export/details_json.h"
+#include "timeline/details_json.h"
 
 #include "hooks/names.h"
 

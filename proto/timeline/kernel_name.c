@@ -1,4 +1,4 @@
-#include "cli/export/kernel_name.h"
+#include "timeline/kernel_name.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "cli/timeline/nest.h"
+#include "timeline/nest.h"
 
 #include <errno.h>
 #include <stdlib.h>

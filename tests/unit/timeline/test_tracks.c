@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cli/timeline/tracks.h"
+#include "timeline/tracks.h"
 
 #define STARTED INT64_C(1795328478007766595)
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/export/kernel_name.h"
+#include "timeline/kernel_name.h"
 
 static void names_are_short_and_whole(void **state)
 {

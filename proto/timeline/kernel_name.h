@@ -1,7 +1,7 @@
 /* kernel_name.h: names of kernels for people. A name comes from a traced process and may hold
  * anything. Pure functions. */
-#ifndef HK_CLI_EXPORT_KERNEL_NAME_H
-#define HK_CLI_EXPORT_KERNEL_NAME_H
+#ifndef HK_TIMELINE_KERNEL_NAME_H
+#define HK_TIMELINE_KERNEL_NAME_H
 
 #include <stddef.h>
 
