@@ -25,7 +25,8 @@ static bool apply(void)
 	if (!hk_process_lock()) {
 		return false;
 	}
-	if (hk_rules_take(header, version) && hk_site_table_relevel_all()) {
+	/* The segment may have been closed meanwhile. */
+	if (hk_process.on && hk_rules_take(header, version) && hk_site_table_relevel_all()) {
 		hk_patch_revisit();
 	}
 	hk_process_unlock();

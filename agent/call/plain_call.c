@@ -279,6 +279,16 @@ static inline void end_timed(struct hk_thread *thread, const struct hk_plain_cal
 	restore(thread, call, call->depth, ns);
 }
 
+/* The thread may have another segment than at the call's begin, and other cells. */
+static __attribute__((noinline)) void count_error(const struct hk_thread *thread,
+						  const struct hk_site_hot *site)
+{
+	struct hk_cell *cell = hk_call_cell(thread, site);
+	if (cell) {
+		hk_count_add(&cell->errors, 1);
+	}
+}
+
 static inline __attribute__((always_inline)) void end(struct hk_plain_call *call, bool failed)
 {
 	struct hk_thread *thread = call->thread;
@@ -295,7 +305,7 @@ static inline __attribute__((always_inline)) void end(struct hk_plain_call *call
 	if (call->depth != COUNTED) {
 		end_timed(thread, call, end_ticks, failed);
 	} else if (failed) {
-		hk_count_add(&cell_of(thread, call)->errors, 1);
+		count_error(thread, call->site);
 	}
 }
 

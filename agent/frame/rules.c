@@ -65,6 +65,14 @@ bool hk_rules_take(const struct hk_segment_header *header, uint32_t version)
 	return true;
 }
 
+void hk_rules_forget(void)
+{
+	struct published *other = &copies[atomic_load(&in_force) == &copies[0]];
+	other->flags = other->count = 0;
+	of = NULL;
+	atomic_store(&in_force, other);
+}
+
 uint8_t hk_rules_level(const char *provider, const char *function, uint8_t level, uint8_t *pinned,
 		       uint32_t *stack_rate)
 {

@@ -21,6 +21,9 @@ bool hk_rules_are_new(const struct hk_segment_header *header, uint32_t version);
  * the generation is raised again then. Under the process lock. */
 bool hk_rules_take(const struct hk_segment_header *header, uint32_t version);
 
+/* Puts no rule in force. Under the process lock. */
+void hk_rules_forget(void);
+
 /* Returns the level of a site whose level without rules is LEVEL. Sets *pinned to 1 if the user set
  * it, and *stack_rate to the rule's limit of stacks. Under the process lock. */
 uint8_t hk_rules_level(const char *provider, const char *function, uint8_t level, uint8_t *pinned,

@@ -228,12 +228,13 @@ static void *bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 
 void *hk_site_bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 {
-	if (!hk_process.on || !hk_process_lock()) {
-		*ret_refusal = HK_REFUSED_MEMORY;
-		return NULL;
+	void *thunk = NULL;
+	*ret_refusal = HK_REFUSED_MEMORY;
+	if (hk_process.on && hk_process_lock()) {
+		/* Tracing may have ended meanwhile. */
+		thunk = hk_process.on ? bind(request, ret_refusal) : NULL;
+		hk_process_unlock();
 	}
-	void *thunk = bind(request, ret_refusal);
-	hk_process_unlock();
 	return thunk;
 }
 
@@ -306,14 +307,14 @@ bool hk_site_rearm(uint32_t index, uintptr_t return_address)
 	bool lazy = is_lazy(index);
 	/* The code that continues is loaded, and so is its slot. */
 	bool there = hk_span_holds(site_at(index)->caller, return_address);
-	if (lazy && there) {
+	if (lazy && there && hk_process.on) {
 		void *original = hk_slot_rearm(hk_lazy_slots[index], thunk_of(index));
 		if (original) { /* not resolved yet: another call is still running */
 			resolve(index, original);
 		}
 	}
 	hk_process_unlock();
-	return !lazy || there;
+	return !lazy || there || !hk_process.on;
 }
 
 static void retire(uint32_t index)
@@ -342,4 +343,22 @@ void hk_site_retire(struct hk_span span)
 		}
 	}
 	hk_process_unlock();
+}
+
+void hk_site_resume(bool same_hooks, uint8_t level)
+{
+	live = same_hooks ? live : 0;
+	for (uint32_t i = 0; i < site_count; i++) {
+		struct hk_site_item *site = site_at(i);
+		if (!hot_at(i)->original) {
+			site->own_level = level; /* the site of a name, which stays */
+		} else if (!same_hooks && !site->retired) {
+			retire(i);
+		}
+		if (!same_hooks && !site->retired) {
+			enliven(i);
+		}
+	}
+	hk_site_table_renew(level);
+	hk_site_table_relevel_all();
 }

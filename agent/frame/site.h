@@ -47,6 +47,11 @@ bool hk_site_is_thunk(const void *address);
 /* Frees the memory of most unused thunks. Further sites get no thunk. Under the process lock. */
 void hk_site_cut(void);
 
+/* Tracing begins once more, after hk_site_table_pass_all. SAME_HOOKS: under the hooks of before;
+ * otherwise the sites of functions are retired. LEVEL is that of sites of names. Under the process
+ * lock. */
+void hk_site_resume(bool same_hooks, uint8_t level);
+
 /* Returns the original behind a thunk, which restores copied pointers, or NULL if it is no thunk.
  */
 void *hk_site_original(const void *thunk);

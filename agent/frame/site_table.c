@@ -134,41 +134,9 @@ uint8_t hk_site_table_control(const struct hk_site_hot *hot, uint8_t level)
 	}
 }
 
-static uint8_t exit_of(const struct hk_hook *hook)
-{
-	if (hk_clock_by_call) {
-		return HK_EXIT_BY_CALL;
-	}
-	/* An unordered read understates calls shorter than about a microsecond, and an undescribed
-	 * function may be that short. */
-	bool ordered = (hook->flags & HK_HOOK_SHORT) || !(hook->flags & HK_HOOK_DESCRIBED);
-	return ordered ? HK_EXIT_ORDERED : HK_EXIT_UNORDERED;
-}
-
 static bool is_memory(uint8_t meaning)
 {
 	return meaning >= HK_MEANING_ALLOC && meaning <= HK_MEANING_REMAP;
-}
-
-static bool has_vectors(const struct hk_hook *hook)
-{
-	for (uint32_t i = 0; i < hook->arg_count; i++) {
-		if (hook->args[i].place == HK_PLACE_FLOAT) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static uint8_t stack_words_of(const struct hk_hook *hook)
-{
-	uint8_t passing =
-	    (hook->flags & HK_HOOK_DESCRIBED) ? HK_STACK_WORDS_COPIED : HK_STACK_WORDS_STAY;
-	/* Calls in which ranks wait for each other end a stretch of work. */
-	return (hook->stack_words ? passing : 0) | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
-	       (hk_site_table_same(hook->domain, "mpi") ? HK_STACK_WORDS_WORK : 0) |
-	       (hk_plan_is_device(hook->domain) ? HK_STACK_WORDS_DEVICE : 0) |
-	       (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
 }
 
 struct hk_site_hot *hk_site_table_warm(uint32_t index, const struct hk_hook *hook)
@@ -178,8 +146,8 @@ struct hk_site_hot *hk_site_table_warm(uint32_t index, const struct hk_hook *hoo
 	hot->index = index;
 	hot->copied_words = hook->stack_words;
 	/* A plain site has no function whose end could be the end of a stretch of work. */
-	hot->stack_words = index < HK_PLAIN_FIRST ? stack_words_of(hook) : 0;
-	hot->exit = exit_of(hook);
+	hot->stack_words = index < HK_PLAIN_FIRST ? hk_plan_stack_words(hook) : 0;
+	hot->exit = hk_plan_exit(hook);
 	hot->stream = is_memory(hook->meaning) ? HK_STREAM_MEMORY : HK_STREAM_CALLS;
 	hot->level = hk_site_table_item(index)->own_level;
 	hot->hook = hook;
@@ -259,6 +227,17 @@ void hk_site_table_publish_all(void)
 		if (!publish(hk_site_table_find(i))) {
 			return;
 		}
+	}
+}
+
+void hk_site_table_renew(uint8_t level)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t index = hk_site_table_find(i)->index;
+		struct hk_site_item *site = hk_site_table_item(index);
+		site->entry = NULL; /* it was in the segment that was closed */
+		site->ceiling = 0;
+		site->own_level = index < HK_PLAIN_FIRST ? site->own_level : level;
 	}
 }
 

@@ -82,6 +82,10 @@ void hk_site_table_pass_all(void);
  * Under the process lock. */
 void hk_site_table_publish_all(void);
 
+/* Forgets the entries and ceilings of the segment that was closed. LEVEL is that of plain sites
+ * from now on. Under the process lock. */
+void hk_site_table_renew(uint8_t level);
+
 /* Sets the level of every site from its own, the rules and the ceilings (rules.h). Returns true if
  * the loader may have overwritten a slot, because calls passed through its stub. Under the process
  * lock. */

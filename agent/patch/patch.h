@@ -14,8 +14,19 @@
 #include "agent/object/object.h"
 
 /* Keeps a reference to SET and makes the first scan. Scans call UNLOADED with the addresses of each
- * unloaded object. */
-void hk_patch_start(const struct hk_hookset *set, void (*unloaded)(struct hk_span span));
+ * unloaded object. LATE: the program runs already. */
+void hk_patch_start(const struct hk_hookset *set, void (*unloaded)(struct hk_span span), bool late);
+
+/* Calls BETWEEN, ends all scans, and gives all slots back what they would hold without the agent.
+ * Returns false, with nothing done, if the loader's lock is busy or BETWEEN returns false. */
+bool hk_patch_stop(bool (*between)(void));
+
+/* Patches all objects again, with the hooks of SET. Returns false, with nothing done, if the
+ * loader's lock is busy. */
+bool hk_patch_resume(const struct hk_hookset *set);
+
+/* Returns true after hk_patch_stop, until hk_patch_resume. */
+bool hk_patch_is_stopped(void);
 
 /* Scans again if objects were loaded or unloaded since the last scan, or if some were not relocated
  * then. Takes tens of ns if nothing changed. The counts go to hk_process_cover. For calls of the
