@@ -28,6 +28,7 @@
 #include "agent/patch/escaped.h"
 #include "agent/patch/known.h"
 #include "agent/patch/left.h"
+#include "agent/patch/redirect.h"
 #include "agent/patch/restore.h"
 #include "agent/patch/wrapped.h"
 #include "agent/record/process.h"
@@ -131,11 +132,6 @@ static bool relocated(const struct hk_object *object, size_t candidate_count)
 		}
 	}
 	return true;
-}
-
-static const char *provider_path(const struct hk_object *provider)
-{
-	return provider ? hk_program_path_of(provider) : "";
 }
 
 static void refuse(struct hk_known *known, uint32_t reason)
@@ -245,7 +241,7 @@ static bool patch_hook(struct hk_known *known, const struct hk_object *object,
 	struct hk_site_request request = {
 	    .function = slot->function,
 	    .library = shared ? "*" : known->path,
-	    .provider = provider_path(provider),
+	    .provider = provider ? hk_program_path_of(provider) : "",
 	    .original = (void *)value,
 	    .slot = shared ? NULL : slot->at,
 	    .lazy = lazy,
@@ -304,7 +300,7 @@ static void *wrapper_of(const struct hk_known *known, const struct hk_slot *slot
 	struct hk_site_request request = {
 	    .function = slot->function,
 	    .library = known->path,
-	    .provider = provider_path(provider),
+	    .provider = provider ? hk_program_path_of(provider) : "",
 	    .original = (void *)value,
 	    .caller = known->span,
 	};
@@ -425,6 +421,7 @@ static void patch_all(bool replaced)
 		if (!known->skipped &&
 		    (!known->done || known->lazy || (replaced && !known->startup))) {
 			patch_object(known, object);
+			hk_redirect_objects(&patcher.loaded, object, known);
 		}
 		if (!known->skipped && !known->done) {
 			atomic_store(&patcher.again, true);
@@ -509,6 +506,11 @@ void hk_patch_refresh_late(void)
 	}
 }
 
+int hk_patch_redirect(const struct hk_redirect_request *request)
+{
+	return hk_redirect(&patcher.loaded, &patcher.knowns, request);
+}
+
 void hk_patch_revisit(void)
 {
 	atomic_store(&patcher.revisit, true);
@@ -536,6 +538,7 @@ static int stop(struct dl_phdr_info *info, size_t size, void *between)
 	patcher.stopped = true;
 	if (hk_loaded_collect(&patcher.loaded) == 0) {
 		hk_restore_slots(&patcher.loaded);
+		hk_redirect_end();
 	}
 	return 1;
 }

@@ -13,6 +13,8 @@
 #include "agent/hooks/hookset.h"
 #include "agent/object/object.h"
 
+struct hk_redirect_request;
+
 /* Keeps a reference to SET and makes the first scan. Scans call UNLOADED with the addresses of each
  * unloaded object. LATE: the program runs already. */
 void hk_patch_start(const struct hk_hookset *set, void (*unloaded)(struct hk_span span), bool late);
@@ -49,6 +51,11 @@ size_t hk_patch_initial(void);
 /* Counts, once for each name, that the address of FUNCTION, which a hook wants, was handed out
  * without a thunk. Published at once if the loader's lock is free, else by the next scan. */
 void hk_patch_escaped(const char *function);
+
+/* Redirects calls as REQUEST (redirect.h) says, in all objects that are loaded, and from
+ * now on in those that will be. Within hk_loader_iterate, after hk_patch_refresh. Returns the
+ * number of slots that lead to a replacement now, or -1 without memory. */
+int hk_patch_redirect(const struct hk_redirect_request *request);
 
 /* Makes the next scan check lazy slots even if no object was loaded or unloaded: the loader may
  * have overwritten some. */

@@ -7,6 +7,7 @@
 #include "agent/object/slot.h"
 #include "agent/patch/change.h"
 #include "agent/patch/entry.h"
+#include "agent/patch/redirect.h"
 #include "agent/patch/wrapped.h"
 
 #define LAYERS_MAX 4u /* an entry point's wrapper, a thunk, a wrapper, a function */
@@ -37,6 +38,7 @@ static void *value_of(const struct hk_loaded *loaded, const struct hk_slot *slot
 		}
 		value = next;
 	}
+	value = hk_redirect_original(slot->function, value);
 	if (hk_change_is_target(slot->function, value) &&
 	    hk_loaded_define(loaded, slot->function, &address) && address) {
 		value = (void *)address;
