@@ -11,6 +11,7 @@ functions as keys work as before. Where the agent runs, each call is a call on t
 framework.
 """
 import fnmatch
+import os
 import sys
 import sysconfig
 import threading
@@ -97,6 +98,15 @@ _lock = threading.RLock()
 _session: Optional[_Session] = None
 _block = False  # of analysis, that is open
 _rows: List[Any] = []  # of the open block, from before the last stop()
+
+
+def _child() -> None:
+    """Another thread may have held the lock when the process was forked."""
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_child)
 
 
 def _refusal() -> Optional[str]:
