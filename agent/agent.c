@@ -25,6 +25,7 @@
 #include "agent/runtime/kernels.h"
 #include "agent/runtime/mpi.h"
 #include "agent/runtime/nccl.h"
+#include "agent/sites.h"
 #include "agent/stack/answer.h"
 #include "agent/stack/interpreter.h"
 #include "agent/wrap/dl.h"
@@ -125,6 +126,7 @@ static void set_up(int argc, char **argv, char **environment)
 	hk_thread_setup();
 	hk_compat_start(&hookset.compat);
 	hk_annotate_names_start(hookset.default_level);
+	hk_sites_start(hookset.default_level);
 	hk_nvtx_start(environment);
 	hk_nccl_profiler_start(environment, hookset.text);
 	hk_dl_start();

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "agent/frame/rules.h"
-#include "agent/frame/site.h"
+#include "agent/frame/site_table.h"
 #include "agent/patch/patch.h"
 #include "agent/record/layout.h"
 #include "agent/record/process.h"
@@ -25,7 +25,7 @@ static bool apply(void)
 	if (!hk_process_lock()) {
 		return false;
 	}
-	if (hk_rules_take(header, version) && hk_site_relevel()) {
+	if (hk_rules_take(header, version) && hk_site_table_relevel_all()) {
 		hk_patch_revisit();
 	}
 	hk_process_unlock();

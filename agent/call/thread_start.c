@@ -6,7 +6,7 @@
 #include "agent/call/calibrate.h"
 #include "agent/call/kept.h"
 #include "agent/call/open.h"
-#include "agent/frame/site.h"
+#include "agent/frame/site_table.h"
 #include "agent/object/find.h"
 #include "agent/patch/release.h"
 #include "agent/record/process.h"
@@ -187,7 +187,7 @@ struct hk_thread *hk_thread_enter(void)
 		/* The segment is made now: most helpers of a job never make a hooked call and need
 		 * one block only. */
 		hk_process.used = true;
-		hk_site_publish_all();
+		hk_site_table_publish_all();
 	}
 	struct hk_thread *thread = hk_process.on ? take_thread() : NULL;
 	hk_process_unlock();
