@@ -234,7 +234,8 @@ static void look(const void *frame)
 	} else if (code_of(frame) == probe.generator_code && hk_tracer.version == 0x030b) {
 		/* its creation, then its first resume */
 		int wanted = probe.resumed++ ? OWNED_BY_GENERATOR : 0;
-		probe.owner_fits = probe.owner_fits && ((const char *)frame)[FRAME_OWNER_311] == wanted;
+		probe.owner_fits =
+		    probe.owner_fits && ((const char *)frame)[FRAME_OWNER_311] == wanted;
 	}
 }
 
