@@ -278,7 +278,7 @@ static void relevel(uint32_t index)
 	struct hk_site_hot *hot = hot_at(index);
 	uint8_t lazy = hot->flags & HK_HOT_LAZY, control = HK_CONTROL_PASS;
 	uint32_t stack_rate;
-	site->level = level_of(site, &site->pinned, &stack_rate);
+	site->level = hk_rules_cap(level_of(site, &site->pinned, &stack_rate), hot->hook->meaning);
 	hk_limit_set(index, stack_rate);
 	if (index >= HK_SPARE_FIRST && site->level > HK_LEVEL_COUNT) {
 		site->level = HK_LEVEL_COUNT;
