@@ -29,6 +29,7 @@
 #include "agent/patch/escaped.h"
 #include "agent/patch/known.h"
 #include "agent/patch/left.h"
+#include "agent/patch/redirect.h"
 #include "agent/patch/wrapped.h"
 #include "agent/record/process.h"
 #include "agent/stack/code.h"
@@ -473,6 +474,9 @@ static void patch_all(bool replaced)
 		if (!known->skipped &&
 		    (!known->done || known->lazy || (replaced && !known->startup))) {
 			patch_object(known, object);
+			if (known->done) {
+				hk_redirect_objects(&patcher.loaded, object, known->path);
+			}
 		}
 		if (!known->skipped && !known->done) {
 			atomic_store(&patcher.again, true);
@@ -555,6 +559,27 @@ void hk_patch_refresh_late(void)
 	if (patcher.set && hk_state_has_bytes(SCAN_BYTES)) {
 		hk_loader_try(scan, NULL);
 	}
+}
+
+int hk_patch_redirect(const char *from, const char *symbol, void *replacement, void **original)
+{
+	int slots = 0;
+	struct hk_redirection *redirection =
+	    hk_redirect_set(&patcher.loaded, from, symbol, replacement, original);
+	if (!redirection) {
+		return -1;
+	}
+	for (size_t i = 0; i < patcher.loaded.count; i++) {
+		const struct hk_object *object = &patcher.loaded.objects[i];
+		const struct hk_known *known =
+		    hk_known_find(&patcher.knowns, object, hk_program_path(), i);
+		if (known && known->done && !known->skipped) {
+			slots += (int)hk_redirect_object(redirection, &patcher.loaded, object,
+							 known->path);
+		}
+	}
+	hk_redirect_settle(redirection, &patcher.loaded);
+	return slots;
 }
 
 void hk_patch_revisit(void)

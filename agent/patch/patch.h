@@ -39,6 +39,11 @@ size_t hk_patch_initial(void);
  * without a thunk. Published at once if the loader's lock is free, else by the next scan. */
 void hk_patch_escaped(const char *function);
 
+/* Redirects calls as hk_redirect_set (redirect.h) says, in all objects that are loaded, and from
+ * now on in those that will be. Within hk_loader_iterate, after hk_patch_refresh. Returns the
+ * number of slots that lead to a replacement now, or -1 without memory. */
+int hk_patch_redirect(const char *from, const char *symbol, void *replacement, void **original);
+
 /* Makes the next scan check lazy slots even if no object was loaded or unloaded: the loader may
  * have overwritten some. */
 void hk_patch_revisit(void);

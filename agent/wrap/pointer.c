@@ -16,6 +16,7 @@
 #include "agent/patch/entry.h"
 #include "agent/patch/left.h"
 #include "agent/patch/patch.h"
+#include "agent/patch/redirect.h"
 #include "agent/patch/wrapped.h"
 #include "agent/record/process.h"
 #include "ring/segment.h"
@@ -36,8 +37,8 @@ struct exchange {
 bool hk_pointer_wanted(const char *name)
 {
 	const struct hk_hookset *set = hk_patch_hookset();
-	return set &&
-	       (hk_wrapped_index(name) >= 0 || hk_entry_named(name) || hk_hookset_wants(set, name));
+	return set && (hk_wrapped_index(name) >= 0 || hk_entry_named(name) ||
+		       hk_hookset_wants(set, name) || hk_redirect_wants(name));
 }
 
 /* ---- in the loader's lock ---- */
@@ -283,7 +284,8 @@ static int exchange_locked(struct dl_phdr_info *info, size_t size, void *data)
 	hk_patch_refresh(info);
 	(void)size;
 	hk_loader_iterate(find_objects, exchange);
-	exchange->result = exchange->decide(exchange);
+	exchange->result =
+	    hk_redirect_pointer(exchange->name, user_path(exchange), exchange->decide(exchange));
 	return 1;
 }
 

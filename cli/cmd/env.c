@@ -2,6 +2,7 @@
  * launcher. */
 #include <argp.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -9,10 +10,15 @@
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/run/env_collectors.h"
+#include "cli/run/job_start.h"
+#include "cli/run/session.h"
 #include "cli/shell_word.h"
 #include "cli/target/agent_library.h"
+#include "cli/target/hooks_option.h"
+#include "settings/settings.h"
 
 #define VARIABLES_MAX 20
+#define OPTION_START 0x100
 
 /* Variables that the agent reads. Some are settings of hookcli too: the agent reads these from the
  * environment only. */
@@ -45,6 +51,8 @@ struct environment {
 	char agent[PATH_MAX], preload[2 * PATH_MAX], run_directory[PATH_MAX];
 	struct variable variables[VARIABLES_MAX]; /* LD_PRELOAD first */
 	size_t count;
+	struct hk_job_start job; /* with --start */
+	bool started;
 };
 
 static void print_shell(const struct variable *variable)
@@ -216,6 +224,10 @@ static int collect(struct environment *environment)
 			    (struct variable){wanted[i].variable, value};
 		}
 	}
+	if (environment->started) {
+		environment->variables[environment->count++] =
+		    (struct variable){HK_SESSION_NESTED, environment->job.id};
+	}
 	const char *plugin = getenv(HK_AGENT_NCCL_VARIABLE);
 	plugin = plugin ? plugin : hk_agent_nccl_plugin(environment->agent);
 	if (plugin) {
@@ -225,23 +237,79 @@ static int collect(struct environment *environment)
 	return HK_EXIT_DONE;
 }
 
+struct arguments {
+	const struct launcher *launcher;
+	int start; /* a process, or 0 */
+};
+
+/* Starts a job for process PID, and makes its collector and its id those of the lines. Returns an
+ * exit code. */
+static int start(struct environment *environment, int pid)
+{
+	struct hk_job_start *job = &environment->job;
+	char *hooks = hk_hooks_option_list();
+
+	if (!hooks) {
+		return HK_EXIT_FAILED;
+	}
+	int r = hk_settings_set(hk_command_settings(), "hooks", hooks);
+	free(hooks);
+	if (r == 0 && hk_job_start(pid, job) < 0) {
+		hk_error("%s", job->why);
+		return HK_EXIT_ABSENT;
+	}
+	r = r < 0 ? r : hk_settings_set(hk_command_settings(), "job", job->id);
+	if (r < 0 || setenv("HOOK_RUN_DIR", job->run_directory, 1) < 0) {
+		hk_error("out of memory");
+		return HK_EXIT_FAILED;
+	}
+	environment->started = true;
+	if (*job->shown) {
+		printf("# the job is %s\n", job->shown);
+	}
+	return HK_EXIT_DONE;
+}
+
+static int process_number(struct argp_state *state, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	unsigned long number = strtoul(text, &end, 10);
+	if (errno || *end || *text < '1' || *text > '9' || number > INT_MAX) {
+		argp_error(state, "invalid --start '%s': expected the id of a process", text);
+	}
+	return (int)number;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-	const struct launcher **launcher = state->input;
+	struct arguments *arguments = state->input;
 
+	if (key == OPTION_START) {
+		arguments->start = process_number(state, argument);
+		return 0;
+	}
 	if (key != ARGP_KEY_ARG) {
 		return ARGP_ERR_UNKNOWN;
 	}
-	if (*launcher) {
+	if (arguments->launcher) {
 		argp_error(state, "one launcher at a time: '%s' is too much", argument);
-	} else if (find_launcher(argument, launcher) < 0) {
+	} else if (find_launcher(argument, &arguments->launcher) < 0) {
 		argp_error(state, "no launcher '%s'; there are mpirun, srun, torchrun, docker, k8s",
 			   argument);
 	}
 	return 0;
 }
 
+static const struct argp_option options[] = {
+    {"start", OPTION_START, "PID", 0,
+     "Start a collector if none runs, and open a job that ends with process PID", 0},
+    {0},
+};
+
 static const struct argp argp = {
+    .options = options,
     .parser = parse,
     .args_doc = "[mpirun|srun|torchrun|docker|k8s]",
     .doc = "Print the exact lines that load the agent into a job; without a launcher, those for a "
@@ -253,14 +321,16 @@ static const struct argp argp = {
 
 static int run(int argc, char **argv)
 {
-	const struct launcher *launcher = NULL;
+	struct arguments arguments = {0};
 	struct environment environment = {.count = 0};
 	int rc;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &launcher)) {
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments)) {
 		return HK_EXIT_USAGE;
 	}
-	rc = collect(&environment);
+	const struct launcher *launcher = arguments.launcher;
+	rc = arguments.start ? start(&environment, arguments.start) : HK_EXIT_DONE;
+	rc = rc == HK_EXIT_DONE ? collect(&environment) : rc;
 	if (rc != HK_EXIT_DONE) {
 		return rc;
 	}
@@ -284,7 +354,8 @@ static const struct hk_manual_values values[] = {{"", launcher_word}, {0}};
 
 static const char examples[] =
     "hookcli env mpirun\tPrint the lines that load the agent without hookcli run\n"
-    "eval \"$(hookcli env)\"\tLoad the agent into what this shell starts";
+    "eval \"$(hookcli env)\"\tLoad the agent into what this shell starts\n"
+    "eval \"$(hookcli env --start $$)\"\tThe same, with a job that ends with this shell";
 
 const struct hk_command hk_command_env = {
     {"env", "print the lines that load the agent without `hookcli run`", &argp, NULL, values,

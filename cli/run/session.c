@@ -473,6 +473,12 @@ static int open_job(struct hk_session *session, const struct hk_session_options 
 	return r;
 }
 
+static int cannot_keep(struct hk_session *session, int error, const char *why)
+{
+	return fail(session, error, "the collector at %s cannot keep the job: %s", session->url,
+		    why);
+}
+
 int hk_session_open(struct hk_session *session, const struct hk_session_options *options, int pid)
 {
 	char why[WHY_BYTES];
@@ -485,8 +491,7 @@ int hk_session_open(struct hk_session *session, const struct hk_session_options 
 	snprintf(why, sizeof(why), "its run directory: %s", strerror(-r));
 	r = r < 0 ? r : open_job(session, options, pid, why);
 	if (r < 0) {
-		return fail(session, r, "the collector at %s cannot keep the job: %s", session->url,
-			    why);
+		return cannot_keep(session, r, why);
 	}
 	if (session->members.leader) {
 		make_links(session, options);
@@ -495,6 +500,23 @@ int hk_session_open(struct hk_session *session, const struct hk_session_options 
 				   "without --upstream",
 				   session->url);
 		}
+	}
+	return 0;
+}
+
+int hk_session_adopt(struct hk_session *session, const struct hk_session_options *options, int pid)
+{
+	char why[WHY_BYTES];
+
+	if (session->nested) {
+		return 0;
+	}
+	int r = open_job(session, options, pid, why);
+	if (r < 0) {
+		return cannot_keep(session, r, why);
+	}
+	if (session->leads) {
+		make_links(session, options);
 	}
 	return 0;
 }

@@ -60,6 +60,11 @@ int hk_session_init(struct hk_session *session, const struct hk_session_options 
  * -errno with the reason in `why` if the collector does not answer in time or refuses. */
 int hk_session_open(struct hk_session *session, const struct hk_session_options *options, int pid);
 
+/* Opens the job of process `pid`, which hookcli does not wait for, and makes the links to it unless
+ * another rank of the node does. The collector closes the job when its processes have ended.
+ * Returns 0, or -errno with the reason in `why`. */
+int hk_session_adopt(struct hk_session *session, const struct hk_session_options *options, int pid);
+
 /* Prints a line to stderr and starts a private collector instead of one that cannot keep the job.
  * The caller must then make the command's environment again. Returns 0, -EALREADY if the collector
  * is private already, or another -errno with the reason in `why`. */

@@ -2,6 +2,7 @@
 """Any function by a pattern, callers by from=, levels by patterns, and calls replaced, skipped and answered: by a program that
 counts the calls that really happen."""
 import os
+import re
 
 from harness import Failure, calls_of, expect, expect_true, main
 
@@ -118,6 +119,38 @@ def test_replacements(case):
     case.trace("no such function", [case.file(f"replace *:changes_sum with ./instead.so")], {}, of("changes_sum"))
 
 
+REDIRECTED = """before: number 15 left 55 right 210 found 2
+left: number 15 left 550 right 210 found 2
+all: number 15 left 550 right 2100 found 2
+late 550
+other: number 15 left 0 right 0 found 2
+left again: number 15 left 550 right 210 found 2
+after: number 15 left 55 right 210 found 2
+late 55
+slots 221
+refused -1 0
+called 206
+"""
+
+
+def test_redirected(case):
+    """hk_replace in a program: its own calls stay, as the replacement is its own. Calls are counted as without it."""
+    program = os.path.join(case.directory, "redirect")
+    alone = case.run.command(program).stdout
+    expect("redirected, untraced", alone, re.sub(r"slots .*\nrefused .*\ncalled .*", "slots -22222\nrefused -1 0\ncalled 236",
+                                                 re.sub(r"left \d+ right \d+", "left 55 right 210", re.sub("late .*", "late 55", REDIRECTED))))
+    wanted = {("redirect", "changes_number"): 6 * 5, (LEFT, "changes_number"): 6 * 10, ("libchanges_late.so", "changes_number"): 2 * 10,
+              (ANYWHERE, "changes_number"): 6 * (20 + 1)}
+    for name, hooks, calls in (("redirected", f"{LIBRARY}:changes_number", wanted), ("not hooked", "mpi", {}), ("denied", f"deny {LIBRARY}:changes_number", None)):
+        done = case.run.trace(program, hooks=[hooks], options=("--job", name))
+        if calls is None:
+            expect_true("redirected, denied: nothing changes", "number 15 left 55 right 210" in done.stdout and "550" not in done.stdout)
+            continue
+        expect(f"{name}: output", done.stdout, REDIRECTED)
+        report = case.run.report(case.run.path("store", name))
+        expect(f"{name}: calls", {key[1:]: row["calls"] for key, row in calls_of(report).items()}, calls)
+
+
 def test_messages(case):
     bad = {"replace a:b": "with library:symbol expected", "replace b with c": "library:symbol expected",
            "replace a:b with c:*": "no wildcards", "replace a:b with ./c.so x": "only from=", "skip": "library:symbol expected",
@@ -146,7 +179,7 @@ def test(run):
     alone = run.command(case.program, check=False)
     if parse(alone.stdout) != PLAIN:
         raise Failure(f"alone: {alone.stdout}")
-    for part in (test_patterns, test_callers, test_levels, test_changed_results, test_replacements, test_messages, test_listing):
+    for part in (test_patterns, test_callers, test_levels, test_changed_results, test_replacements, test_redirected, test_messages, test_listing):
         part(case)
 
 

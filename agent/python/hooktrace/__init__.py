@@ -1,1 +1,27 @@
-"""hooktrace: what this process does, on one timeline with every other rank."""
+"""hooktrace: what this process does, on one timeline with every other rank.
+
+    import hooktrace
+
+    hooktrace.start()                      # C calls of this process are traced from now on
+    with hooktrace.range("epoch"):         # and this block is shown among them
+        hooktrace.counter("loss", 0.5)
+    hooktrace.stop()
+
+Everything else is imported when it is used: hooktrace.compat, hooktrace.hooks, hooktrace.startup.
+"""
+import importlib
+
+from ._native import counter, mark, range, step
+from .tracing import is_on, job_directory, start, stop, trace
+
+__all__ = ["counter", "is_on", "job_directory", "mark", "observe", "range", "replace", "start", "step", "stop", "trace"]
+__version__ = "0.1.0"
+
+# Names of modules that are not needed by every program: name -> module.
+_LAZY = {"observe": "hooks", "replace": "hooks"}
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -1,0 +1,168 @@
+"""start() and stop(): tracing of this process, once it runs."""
+import atexit
+import contextlib
+import os
+import re
+import sys
+import threading
+import warnings
+from typing import Dict, Iterator, Optional, Sequence, Tuple, Union
+
+from . import _native, agent, collector
+
+Words = Union[str, Sequence[str], None]
+
+LEVEL = re.compile(r"(.+=)?(off|count|sample|time|record|record\+args|record\+stack(:[0-9]+/s)?)")
+
+
+class _State:
+    """What start() did in this process. Guarded by `lock`."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.on = False
+        self.directory: Optional[str] = None
+        # Variables that children get, and their values before: None if they were not set.
+        self.environment: Dict[str, Tuple[Optional[str], str]] = {}
+
+
+_state = _State()
+
+
+def _after_fork() -> None:
+    # Another thread of the parent may have held the lock.
+    _state.lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def _joined(words: Words) -> Optional[str]:
+    return words if words is None or isinstance(words, str) else ",".join(words)
+
+
+def _check_level(level: Optional[str]) -> None:
+    for word in level.split(",") if level is not None else ():
+        if not LEVEL.fullmatch(word):
+            raise ValueError(f"unknown level '{word}': off count sample time record record+args record+stack record+stack:N/s, or PATTERN=LEVEL")
+
+
+def _settings(**values: object) -> Dict[str, str]:
+    return {f"HOOK_{name.upper()}": str(value) for name, value in values.items() if value is not None}
+
+
+def _warn(text: object) -> None:
+    warnings.warn(f"hooktrace: this process is not traced: {text}", RuntimeWarning, stacklevel=4)
+
+
+def _put(environment: Dict[str, Tuple[Optional[str], str]]) -> None:
+    for name, (_, value) in environment.items():
+        os.environ[name] = value
+
+
+def _take_back(environment: Dict[str, Tuple[Optional[str], str]]) -> None:
+    for name, (before, value) in environment.items():
+        if os.environ.get(name) != value:
+            continue
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+def _find_collector(file: str, settings: Dict[str, str]) -> Tuple[Dict[str, str], Optional[str]]:
+    """Variables of a job, and its directory if it is known."""
+    cli = collector.find_cli()
+    if cli:
+        return collector.start(cli, file, settings)
+    directory = collector.running()
+    if directory:
+        return {**settings, "HOOK_RUN_DIR": directory}, None
+    raise collector.CollectorError("no collector runs, and hookcli, which starts one, is neither beside this package nor in PATH: "
+                                   "`pip install hooktrace-tools`, or start a hookcollector")
+
+
+def _start(settings: Dict[str, str], children: bool) -> None:
+    """Starts the agent late. Raises AgentError or CollectorError."""
+    file = agent.path()
+    if file is None:
+        agent.load()  # raises, or finds one that something else has loaded
+        file = agent.path() or agent.LIBRARY
+    variables, _state.directory = _find_collector(file, settings)
+    library = agent.load()
+    agent.start_late(library, {name: value for name, value in variables.items() if name.startswith("HOOK_")})
+    if children:
+        variables.pop("LD_PRELOAD", None)
+        _state.environment = agent.environment(file, variables)
+        _put(_state.environment)
+
+
+def start(*, hooks: Words = None, level: Words = None, store: Optional[str] = None, job: Optional[str] = None,
+          budget: Union[str, float, None] = None, on_full: Optional[str] = None, upstream: Optional[str] = None, keep: Optional[str] = None,
+          device_time: bool = False, children: bool = True, quiet: bool = False) -> bool:
+    """Traces this process from now on, all its threads and what it loads later. Returns whether it is traced.
+
+    hooks, level, store, job, budget (percent of the process's time), on_full, upstream, keep, device_time: as `hookcli run` has them; hooks and level
+    may be lists. children: also trace programs that this process starts. quiet: do not print the path of the job to stderr.
+
+    If the agent was preloaded (`python -m hooktrace run`), the settings of that command hold and the ones given here do not. A second start()
+    changes nothing. Without an agent or a collector a RuntimeWarning says what to do, False is returned, and the program runs on untraced.
+    Raises ValueError for a level that does not exist.
+    """
+    level = _joined(level)
+    _check_level(level)
+    settings = _settings(hooks=_joined(hooks), level=level, store=store and os.path.abspath(store), job=job, budget=budget, on_full=on_full, upstream=upstream, keep=keep,
+                         device_time="1" if device_time else None)
+    with _state.lock:
+        if _state.on:
+            return True
+        try:
+            if agent.is_preloaded():
+                agent.load()
+            else:
+                _start(settings, children)
+        except (agent.AgentError, collector.CollectorError) as error:
+            _warn(error)
+            return False
+        _state.on = bool(_native.annotate(True))
+        if _state.directory and not quiet:
+            print(f"hooktrace: the job is {_state.directory}", file=sys.stderr)
+        return _state.on
+
+
+def stop() -> None:
+    """Ends what start() began: ranges, marks, steps and counters do nothing any more, and programs that are started from now on are not traced.
+
+    Nothing happens if tracing is off.
+    """
+    with _state.lock:
+        if not _state.on:
+            return
+        _state.on = bool(_native.annotate(False))
+        _take_back(_state.environment)
+        _state.environment = {}
+
+
+def is_on() -> bool:
+    """Whether this process is traced."""
+    return _state.on
+
+
+def job_directory() -> Optional[str]:
+    """The directory of the job that start() opened, or None: not started, preloaded, or known to the collector only."""
+    return _state.directory
+
+
+@contextlib.contextmanager
+def trace(**settings: object) -> Iterator[bool]:
+    """`with hooktrace.trace(...)`: start() with these settings, and stop() at the end unless tracing was on before. Yields what start() returns."""
+    before = is_on()
+    traced = start(**settings)  # type: ignore[arg-type]
+    try:
+        yield traced
+    finally:
+        if not before:
+            stop()
+
+
+atexit.register(stop)
