@@ -87,6 +87,12 @@ void hk_pause(int paused) HOOKTRACE_WEAK;
  * outside of signal handlers, and not under the loader's lock. */
 int hk_start_late(const char *const *settings, char *reason, size_t bytes) HOOKTRACE_WEAK;
 
+/* Ends tracing, however it began: gives all slots back what they would hold without the agent, and
+ * closes the process's part of the job. Calls that run return as usual. The agent stays in memory
+ * and does nothing; hk_start_late may start it again. Returns 0 if it ended now, 1 if the process
+ * was not traced, or -1 with the REASON in BYTES. To be called as hk_start_late. */
+int hk_stop_late(char *reason, size_t bytes) HOOKTRACE_WEAK;
+
 /* Returns the site for TEXT, the same for equal texts, or HK_NO_SITE if there is no room for it or
  * the process is not traced. Takes microseconds. */
 uint32_t hk_site_define(const struct hk_site_text *text) HOOKTRACE_WEAK;

@@ -1,16 +1,17 @@
 #define HOOKTRACE_AGENT
-#include "agent/frame/state.h"
 #include "agent/hooktrace.h"
+
+#include "agent/frame/state.h"
 #include "agent/object/loader.h"
 #include "agent/patch/patch.h"
+#include "agent/patch/redirect.h"
 #include "agent/patch/wrapped.h"
 #include "agent/record/process.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
 struct replace {
-	const char *from, *symbol;
-	void *replacement, **original;
+	struct hk_redirect_request request;
 	int slots;
 };
 
@@ -19,14 +20,13 @@ static int replace_locked(struct dl_phdr_info *info, size_t size, void *data)
 	struct replace *what = data;
 	(void)size;
 	hk_patch_refresh(info);
-	what->slots =
-	    hk_patch_redirect(what->from, what->symbol, what->replacement, what->original);
+	what->slots = hk_patch_redirect(&what->request);
 	return 1;
 }
 
 EXPORTED int hk_replace(const char *from, const char *symbol, void *replacement, void **original)
 {
-	struct replace what = {from ? from : "*", symbol, replacement, original, -1};
+	struct replace what = {{from ? from : "*", symbol, replacement, original}, -1};
 	if (!hk_process.on || hk_process.sealed || hk_in_agent || !symbol ||
 	    hk_wrapped_index(symbol) >= 0) {
 		return -1;

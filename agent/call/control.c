@@ -26,8 +26,9 @@ static bool apply(void)
 	if (!hk_process_lock()) {
 		return false;
 	}
-	bool changed = rules && hk_rules_take(header, version);
-	changed |= hk_rules_pause_take();
+	/* The segment may have been closed meanwhile. */
+	bool changed = hk_process.on && rules && hk_rules_take(header, version);
+	changed |= hk_process.on && hk_rules_pause_take();
 	if (changed && hk_site_relevel()) {
 		hk_patch_revisit();
 	}

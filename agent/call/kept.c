@@ -99,7 +99,11 @@ bool hk_kept_take(struct hk_call *call)
 	}
 	struct hk_thread *thread = atomic_load_explicit(&hk_threads, memory_order_acquire);
 	for (; thread; thread = thread->next) {
-		if (take(call, find(thread, frame))) {
+		entry = find(thread, frame);
+		if (take(call, entry)) {
+			if (thread == own) {
+				release(own, entry);
+			}
 			return true;
 		}
 	}

@@ -204,9 +204,12 @@ static __attribute__((noinline)) struct hk_result leave_slowly(struct hk_call *c
 static __attribute__((noinline)) struct hk_result leave_unready(struct hk_call *call,
 								uint64_t end_ticks)
 {
-	/* Three cases: not measured; started before fork(), so the parent records it; started on
-	 * another thread. */
-	if (call->thread && call->thread != hk_thread_current) {
+	/* Four cases: not measured; started before fork(), so the parent records it; started on
+	 * another thread; started before the segment was closed. */
+	struct hk_thread *thread = call->thread;
+	if (thread && !thread->ready && hk_thread_is_closed(thread)) {
+		thread->depth = call->depth < thread->depth ? call->depth : thread->depth;
+	} else if (thread && thread != hk_thread_current) {
 		hk_call_leave_elsewhere(call, end_ticks);
 	}
 	return result_of(call);

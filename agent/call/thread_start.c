@@ -7,6 +7,7 @@
 #include "agent/call/kept.h"
 #include "agent/call/open.h"
 #include "agent/frame/site.h"
+#include "agent/frame/spare.h"
 #include "agent/object/find.h"
 #include "agent/patch/release.h"
 #include "agent/record/process.h"
@@ -20,6 +21,7 @@
 #define DESTRUCTOR_ROUNDS 4
 
 static struct hk_thread *vacant; /* the process lock guards it */
+static struct hk_thread *idle;	 /* the same, of the segment before */
 
 /* Pthread functions of the host, looked up by name: linking them would require a newer libc than
  * some hosts have. */
@@ -87,16 +89,38 @@ void hk_thread_setup(void)
 	    host.key_create && host.setspecific && host.key_create(&host.key, thread_ends) == 0;
 }
 
-static struct hk_thread *new_thread(void)
+static void reset(struct hk_thread *thread)
 {
-	struct hk_thread *thread = hk_thread_pool_take();
-	if (!thread) {
-		return NULL;
+	thread->depth = 0;
+	thread->child_ns = 0;
+	thread->domains = 0;
+	thread->rounds = 0;
+	thread->range_depth = 0;
+	thread->busy = 0;
+	thread->nested_busy = 0;
+}
+
+static void clear_cells(struct hk_thread *thread)
+{
+	for (uint32_t i = 0; i < HK_THUNKS; i++) {
+		if (thread->cells[i]) {
+			thread->cells[i] = NULL;
+		}
 	}
+	for (uint32_t i = 0; thread->spare_cells && i < HK_SPARE_THUNKS; i++) {
+		if (thread->spare_cells[i]) {
+			thread->spare_cells[i] = NULL;
+		}
+	}
+}
+
+/* Gives THREAD, which writes to no segment, a place in the open one. Returns false if that is full.
+ */
+static bool place(struct hk_thread *thread)
+{
 	thread->slot = hk_writer_thread(&hk_process.writer, &thread->slot_number);
 	if (!thread->slot) {
-		hk_thread_pool_return(thread);
-		return NULL;
+		return false;
 	}
 	thread->segment = (char *)hk_process.writer.header;
 	thread->generation = &hk_process.writer.header->generation;
@@ -105,6 +129,47 @@ static struct hk_thread *new_thread(void)
 	thread->work.long_ticks = (HK_WORK_LONG_NS << 32) / hk_process.tick_ns_q32;
 	thread->kept = (char *)thread->kept_calls;
 	thread->kept_end = thread->kept + sizeof(thread->kept_calls);
+	return true;
+}
+
+/* Makes THREAD, whose calls have all returned, as if it had never made one. */
+static bool renew(struct hk_thread *thread)
+{
+	clear_cells(thread);
+	for (uint32_t stream = 0; stream < HK_STREAMS; stream++) {
+		thread->chain[stream] = (struct hk_chain_end){0};
+	}
+	reset(thread);
+	return place(thread);
+}
+
+/* Returns whether this thread has left all calls that it began before its segment was closed. */
+static bool is_at_rest(const struct hk_thread *thread)
+{
+	return thread != HK_NO_THREAD && !thread->ready && !thread->depth && thread->kept &&
+	       thread->kept == (const char *)thread->kept_calls && hk_thread_is_closed(thread) &&
+	       thread->tid == (uint32_t)hk_kernel(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+static struct hk_thread *new_thread(void)
+{
+	struct hk_thread *own = hk_thread_current;
+	if (!hk_process.sealed && is_at_rest(own)) {
+		return renew(own) ? own : NULL;
+	}
+	struct hk_thread *thread = idle;
+	if (thread) {
+		idle = thread->next_vacant;
+		return renew(thread) ? thread : NULL;
+	}
+	thread = hk_thread_pool_take();
+	if (!thread) {
+		return NULL;
+	}
+	if (!place(thread)) {
+		hk_thread_pool_return(thread);
+		return NULL;
+	}
 	thread->next = hk_threads;
 	atomic_store_explicit(&hk_threads, thread, memory_order_release);
 	return thread;
@@ -130,16 +195,10 @@ static void announce(struct hk_thread *thread)
 
 static struct hk_thread *take_thread(void)
 {
-	struct hk_thread *thread = vacant;
+	struct hk_thread *thread = is_at_rest(hk_thread_current) ? NULL : vacant;
 	if (thread) {
 		vacant = thread->next_vacant;
-		thread->depth = 0;
-		thread->child_ns = 0;
-		thread->domains = 0;
-		thread->rounds = 0;
-		thread->range_depth = 0;
-		thread->busy = 0;
-		thread->nested_busy = 0;
+		reset(thread);
 	} else {
 		thread = new_thread();
 	}
@@ -178,7 +237,7 @@ struct hk_thread *hk_thread_enter(void)
 		return NULL;
 	}
 	if (hk_process_forked()) {
-		vacant = NULL;
+		vacant = idle = NULL;
 		hk_thread_forget_refusals();
 		hk_process_renew();
 		hk_answer_publish();
@@ -208,4 +267,31 @@ struct hk_thread *hk_thread_enter(void)
 		calibrate(thread);
 	}
 	return thread;
+}
+
+/* Another thread may be in the midst of a call, and write any of these fields once more. No order
+ * of these writes lets a later call pass: the cells are gone, the generation never matches, and
+ * hk_thread_cell gives no new cell. So its next call finds that it is not ready. */
+static void retire(struct hk_thread *thread)
+{
+	__atomic_store_n(&thread->generation, &hk_thread_closed, __ATOMIC_RELEASE);
+	__atomic_store_n(&thread->countdown, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&thread->ready, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&thread->inner, 0, __ATOMIC_RELEASE);
+	clear_cells(thread);
+}
+
+void hk_thread_retire_all(void)
+{
+	struct hk_thread *thread = atomic_load_explicit(&hk_threads, memory_order_acquire);
+	for (; thread; thread = thread->next) {
+		retire(thread);
+	}
+	while (vacant) {
+		thread = vacant;
+		vacant = thread->next_vacant;
+		thread->next_vacant = idle;
+		idle = thread;
+	}
+	hk_thread_forget_refusals();
 }

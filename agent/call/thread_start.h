@@ -11,4 +11,8 @@ void hk_thread_setup(void);
  * without memory, or if that is impossible now. Slow. */
 struct hk_thread *hk_thread_enter(void);
 
+/* Takes their segment from all threads, which may be running, because it is being closed. Their
+ * next call enters again. Under the process lock. */
+void hk_thread_retire_all(void);
+
 #endif

@@ -8,6 +8,8 @@ int (*hk_observer)(void *call, void *observed);
 
 bool hk_plan_devices;
 
+extern uint8_t hk_clock_by_call; /* site.c */
+
 static bool is_same(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -73,4 +75,36 @@ void hk_plan_site(struct hk_site_hot *hot)
 	hot->word1 = hk_record_word1(0, hot->index, HK_RECORD_CALL, hot->payload);
 	hot->flags = hk_plan_flags(hot);
 	hot->message = hot->flags & HK_HOT_SIMPLE ? NULL : hk_message_plan(hot->hook);
+}
+
+uint8_t hk_plan_exit(const struct hk_hook *hook)
+{
+	if (hk_clock_by_call) {
+		return HK_EXIT_BY_CALL;
+	}
+	/* An unordered read understates calls shorter than about a microsecond, and an undescribed
+	 * function may be that short. */
+	bool ordered = (hook->flags & HK_HOOK_SHORT) || !(hook->flags & HK_HOOK_DESCRIBED);
+	return ordered ? HK_EXIT_ORDERED : HK_EXIT_UNORDERED;
+}
+
+static bool has_vectors(const struct hk_hook *hook)
+{
+	for (uint32_t i = 0; i < hook->arg_count; i++) {
+		if (hook->args[i].place == HK_PLACE_FLOAT) {
+			return true;
+		}
+	}
+	return false;
+}
+
+uint8_t hk_plan_stack_words(const struct hk_hook *hook)
+{
+	uint8_t passing =
+	    (hook->flags & HK_HOOK_DESCRIBED) ? HK_STACK_WORDS_COPIED : HK_STACK_WORDS_STAY;
+	/* Calls in which ranks wait for each other end a stretch of work. */
+	return (hook->stack_words ? passing : 0) | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
+	       (is_same(hook->domain, "mpi") ? HK_STACK_WORDS_WORK : 0) |
+	       (hk_plan_is_device(hook->domain) ? HK_STACK_WORDS_DEVICE : 0) |
+	       (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
 }

@@ -13,6 +13,11 @@ void hk_plan_site(struct hk_site_hot *hot);
 /* Returns the flags of HOT at its present level. Only they depend on the level. */
 uint8_t hk_plan_flags(const struct hk_site_hot *hot);
 
+/* Returns which clock a call reads at its end (HK_EXIT_*), and what it does with the stack
+ * (HK_STACK_WORDS_*). */
+uint8_t hk_plan_exit(const struct hk_hook *hook);
+uint8_t hk_plan_stack_words(const struct hk_hook *hook);
+
 /* Whether calls of devices' APIs take the long way, by which device time is joined with them
  * (call/launches.h). Set before the first site. */
 extern bool hk_plan_devices;

@@ -99,6 +99,15 @@ uint8_t hk_rules_cap(uint8_t level, uint8_t meaning)
 	return lower ? (uint8_t)HK_LEVEL_COUNT : level;
 }
 
+void hk_rules_forget(void)
+{
+	struct published *other = &copies[atomic_load(&in_force) == &copies[0]];
+	other->flags = other->count = 0;
+	of = NULL;
+	hk_rules_pause(false);
+	atomic_store(&in_force, other);
+}
+
 uint8_t hk_rules_level(const char *provider, const char *function, uint8_t level, uint8_t *pinned,
 		       uint32_t *stack_rate)
 {

@@ -33,6 +33,9 @@ bool hk_rules_pause_take(void);
 /* Returns LEVEL of a site of MEANING (enum hk_meaning), or the lower one that it has in a pause. */
 uint8_t hk_rules_cap(uint8_t level, uint8_t meaning);
 
+/* Puts no rule in force, and asks for no pause. Under the process lock. */
+void hk_rules_forget(void);
+
 /* Returns the level of a site whose level without rules is LEVEL. Sets *pinned to 1 if the user set
  * it, and *stack_rate to the rule's limit of stacks. Under the process lock. */
 uint8_t hk_rules_level(const char *provider, const char *function, uint8_t level, uint8_t *pinned,

@@ -153,41 +153,9 @@ static uint8_t control_of(const struct hk_site_hot *hot, uint8_t level)
 	}
 }
 
-static uint8_t exit_of(const struct hk_hook *hook)
-{
-	if (hk_clock_by_call) {
-		return HK_EXIT_BY_CALL;
-	}
-	/* An unordered read understates calls shorter than about a microsecond, and an undescribed
-	 * function may be that short. */
-	bool ordered = (hook->flags & HK_HOOK_SHORT) || !(hook->flags & HK_HOOK_DESCRIBED);
-	return ordered ? HK_EXIT_ORDERED : HK_EXIT_UNORDERED;
-}
-
 static bool is_memory(uint8_t meaning)
 {
 	return meaning >= HK_MEANING_ALLOC && meaning <= HK_MEANING_REMAP;
-}
-
-static bool has_vectors(const struct hk_hook *hook)
-{
-	for (uint32_t i = 0; i < hook->arg_count; i++) {
-		if (hook->args[i].place == HK_PLACE_FLOAT) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static uint8_t stack_words_of(const struct hk_hook *hook)
-{
-	uint8_t passing =
-	    (hook->flags & HK_HOOK_DESCRIBED) ? HK_STACK_WORDS_COPIED : HK_STACK_WORDS_STAY;
-	/* Calls in which ranks wait for each other end a stretch of work. */
-	return (hook->stack_words ? passing : 0) | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
-	       (same_text(hook->domain, "mpi") ? HK_STACK_WORDS_WORK : 0) |
-	       (hk_plan_is_device(hook->domain) ? HK_STACK_WORDS_DEVICE : 0) |
-	       (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
 }
 
 static void warm(struct hk_site_hot *hot, const struct hk_site_request *request, uint32_t index)
@@ -197,8 +165,8 @@ static void warm(struct hk_site_hot *hot, const struct hk_site_request *request,
 	hot->domain = domain_bit(hook->domain);
 	hot->index = index;
 	hot->copied_words = hook->stack_words;
-	hot->stack_words = stack_words_of(hook);
-	hot->exit = exit_of(hook);
+	hot->stack_words = hk_plan_stack_words(hook);
+	hot->exit = hk_plan_exit(hook);
 	hot->stream = is_memory(hook->meaning) ? HK_STREAM_MEMORY : HK_STREAM_CALLS;
 	hot->level = request->level;
 	hot->hook = hook;
@@ -311,11 +279,17 @@ bool hk_site_relevel(void)
 	return passed;
 }
 
-void hk_site_publish_all(void)
+/* The entries are in the parent's segment, or in one that was closed. */
+static void forget_entries(void)
 {
 	for (uint32_t i = 0; i < site_count; i++) {
-		site_at(i)->entry = NULL; /* the entry was in the parent's segment */
+		site_at(i)->entry = NULL;
 	}
+}
+
+void hk_site_publish_all(void)
+{
+	forget_entries();
 	for (uint32_t i = 0; i < site_count; i++) {
 		if (!publish(i)) {
 			return;
@@ -467,12 +441,13 @@ static void *bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 
 void *hk_site_bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 {
-	if (!hk_process.on || !hk_process_lock()) {
-		*ret_refusal = HK_REFUSED_MEMORY;
-		return NULL;
+	void *thunk = NULL;
+	*ret_refusal = HK_REFUSED_MEMORY;
+	if (hk_process.on && hk_process_lock()) {
+		/* Tracing may have ended meanwhile. */
+		thunk = hk_process.on ? bind(request, ret_refusal) : NULL;
+		hk_process_unlock();
 	}
-	void *thunk = bind(request, ret_refusal);
-	hk_process_unlock();
 	return thunk;
 }
 
@@ -561,14 +536,14 @@ bool hk_site_rearm(uint32_t index, uintptr_t return_address)
 	bool lazy = is_lazy(index);
 	/* The code that continues is loaded, and so is its slot. */
 	bool there = hk_span_holds(site_at(index)->caller, return_address);
-	if (lazy && there) {
+	if (lazy && there && hk_process.on) {
 		void *original = hk_slot_rearm(hk_lazy_slots[index], thunk_of(index));
 		if (original) { /* not resolved yet: another call is still running */
 			resolve(index, original);
 		}
 	}
 	hk_process_unlock();
-	return !lazy || there;
+	return !lazy || there || !hk_process.on;
 }
 
 static void retire(uint32_t index)
@@ -597,4 +572,23 @@ void hk_site_retire(struct hk_span span)
 		}
 	}
 	hk_process_unlock();
+}
+
+void hk_site_resume(bool same_hooks, uint8_t level)
+{
+	forget_entries();
+	live = same_hooks ? live : 0;
+	for (uint32_t i = 0; i < site_count; i++) {
+		struct site *site = site_at(i);
+		site->ceiling = 0;
+		if (!hot_at(i)->original) {
+			site->own_level = level; /* the site of a name, which stays */
+		} else if (!same_hooks && !site->retired) {
+			retire(i);
+		}
+		if (!same_hooks && !site->retired) {
+			enliven(i);
+		}
+	}
+	hk_site_relevel();
 }

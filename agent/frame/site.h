@@ -53,6 +53,11 @@ void hk_site_cut(void);
 /* From now on all thunks jump on. */
 void hk_site_pass_all(void);
 
+/* Tracing begins once more, after hk_site_pass_all. SAME_HOOKS: under the hooks of before;
+ * otherwise the sites of functions are retired. LEVEL is that of sites of names. Under the process
+ * lock. */
+void hk_site_resume(bool same_hooks, uint8_t level);
+
 /* Returns the original behind a thunk, which restores copied pointers, or NULL if it is no thunk.
  */
 void *hk_site_original(const void *thunk);

@@ -19,6 +19,12 @@ void hk_mapping_remove(char *memory, uint64_t bytes)
 	}
 }
 
+void hk_mapping_clear(char *start, uint64_t bytes)
+{
+	hk_kernel(SYS_mmap, start, bytes, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
 bool hk_mapping_wipe_on_fork(char *memory, uint64_t bytes)
 {
 	return hk_kernel(SYS_madvise, memory, bytes, MADV_WIPEONFORK, 0, 0, 0) == 0;

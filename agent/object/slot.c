@@ -75,6 +75,12 @@ bool hk_slot_calls(const struct hk_object *object)
 	return other;
 }
 
+bool hk_slot_is_compared(const struct hk_object *object, const struct hk_slot *slot, bool own,
+			 bool described)
+{
+	return slot->kind == HK_SLOT_GOT && (own || (!described && hk_slot_calls(object)));
+}
+
 #if defined(__x86_64__)
 /* Returns whether CODE is the part of a lazy PLT entry that pushes the relocation's number, which
  * is the content of a slot before its first call. */

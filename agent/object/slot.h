@@ -51,6 +51,13 @@ enum hk_slot_value hk_slot_classify(const struct hk_object *object, const struct
  * files in every object call some functions through the PLT, which do not count. */
 bool hk_slot_calls(const struct hk_object *object);
 
+/* Returns whether a thunk in SLOT could give a function two addresses where the host compares them.
+ * The tables of an object also contain its own functions (OWN), unpatched. Any function that is not
+ * DESCRIBED by a hook may be such a callback. For these, only an object built to call through the
+ * GOT alone shows that the slot is for calls. */
+bool hk_slot_is_compared(const struct hk_object *object, const struct hk_slot *slot, bool own,
+			 bool described);
+
 /* Returns whether an address of the object can be written, without changing the word there. */
 bool hk_slot_writable(const void *address);
 

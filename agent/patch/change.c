@@ -117,6 +117,7 @@ void hk_change_start(const struct hk_hookset *set, char *text, size_t size)
 	const struct hk_hook *hook;
 	uint32_t at = 0;
 	text[0] = 0;
+	changes.set = NULL;
 	while ((hook = hk_hookset_next_change(set, &at))) {
 		bool usable = hook->action != HK_ACTION_REPLACE || get_library(hook->with_library);
 		tell(hook, usable, text, size);

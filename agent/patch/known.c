@@ -1,10 +1,15 @@
 #include "agent/patch/known.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "agent/memory/arena.h"
+#include "agent/object/slot.h"
+#include "ring/kernel.h"
 
 #define ROOM_FIRST 128u
+/* Longest relocation. After that, another writer left the RELRO pages writable. */
+#define SETTLE_NS (2ull * 1000 * 1000 * 1000)
 
 static bool is(const struct hk_known *known, const struct hk_object *object, const char *path)
 {
@@ -130,5 +135,27 @@ void hk_known_count(const struct hk_knowns *knowns, struct hk_coverage *coverage
 		for (size_t reason = 0; reason < HK_REFUSALS_MAX; reason++) {
 			coverage->slots_refused[reason] += known->slots_refused[reason];
 		}
+	}
+}
+
+bool hk_known_settled(struct hk_known *known, const struct hk_object *object)
+{
+	if (object->relro_end <= object->relro || !hk_slot_writable((void *)object->relro)) {
+		return true;
+	}
+	struct timespec now = {0, 0};
+	hk_kernel(SYS_clock_gettime, CLOCK_MONOTONIC, &now, 0, 0, 0, 0);
+	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	if (!known->open_since_ns) {
+		known->open_since_ns = now_ns;
+	}
+	return now_ns - known->open_since_ns > SETTLE_NS;
+}
+
+void hk_known_forget_slots(struct hk_knowns *knowns)
+{
+	for (size_t i = 0; i < knowns->count; i++) {
+		struct hk_known *known = &knowns->entries[i];
+		known->skipped = known->done = known->lazy = false;
 	}
 }

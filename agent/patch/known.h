@@ -51,6 +51,14 @@ struct hk_known *hk_known_get(struct hk_knowns *knowns, const struct hk_object *
  * of each before. */
 void hk_known_sweep(struct hk_knowns *knowns, void (*gone)(struct hk_span span));
 
+/* Returns whether the loader has finished OBJECT, whose entry is KNOWN. It makes RELRO pages
+ * read-only as its last act on an object: if the agent did so earlier, the loader's own writes
+ * would crash. */
+bool hk_known_settled(struct hk_known *known, const struct hk_object *object);
+
+/* Forgets what is known of slots, so that the next scan visits all objects. */
+void hk_known_forget_slots(struct hk_knowns *knowns);
+
 /* Sums objects and slots into their fields of *coverage. */
 void hk_known_count(const struct hk_knowns *knowns, struct hk_coverage *coverage);
 

@@ -11,11 +11,9 @@
 #include <link.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/frame/site.h"
 #include "agent/frame/state.h"
-#include "agent/memory/arena.h"
 #include "agent/object/find.h"
 #include "agent/object/loaded.h"
 #include "agent/object/loader.h"
@@ -24,54 +22,36 @@
 #include "agent/object/program.h"
 #include "agent/object/slot.h"
 #include "agent/patch/caller.h"
+#include "agent/patch/candidates.h"
 #include "agent/patch/change.h"
 #include "agent/patch/entry.h"
 #include "agent/patch/escaped.h"
 #include "agent/patch/known.h"
 #include "agent/patch/left.h"
 #include "agent/patch/redirect.h"
+#include "agent/patch/restore.h"
 #include "agent/patch/wrapped.h"
 #include "agent/record/process.h"
 #include "agent/stack/code.h"
 #include "hooks/pattern.h"
 #include "ring/kernel.h"
 
-#define CANDIDATES_FIRST 256u
 #define SCAN_BYTES 8192u /* bytes of the stack */
-/* Longest relocation. After that, another writer left the RELRO pages writable. */
-#define SETTLE_NS (2ull * 1000 * 1000 * 1000)
 
 static struct {
 	const struct hk_hookset *set;
 	void (*unloaded)(struct hk_span span);
 	struct hk_loaded loaded;
 	struct hk_knowns knowns;
-	struct hk_slot *candidates;
-	size_t candidate_room;
+	struct hk_candidates candidates;
 	unsigned long long adds, subs; /* counters at the last scan */
 	bool started;
+	bool late;	     /* the process ran already: objects may be in any state */
+	bool stopped;	     /* nothing is patched */
 	atomic_bool again;   /* an object was pending */
 	atomic_bool revisit; /* a slot may have been overwritten */
 	struct hk_coverage coverage;
 } patcher;
-
-static bool add_candidate(size_t *count, const struct hk_slot *slot)
-{
-	if (*count == patcher.candidate_room) {
-		size_t room = *count ? *count * 2 : CANDIDATES_FIRST;
-		struct hk_slot *larger = hk_arena_take(room * sizeof(*larger));
-		if (!larger) {
-			return false;
-		}
-		if (*count) {
-			memcpy(larger, patcher.candidates, *count * sizeof(*larger));
-		}
-		patcher.candidates = larger;
-		patcher.candidate_room = room;
-	}
-	patcher.candidates[(*count)++] = *slot;
-	return true;
-}
 
 static bool is_wrapped(const char *function)
 {
@@ -103,7 +83,7 @@ static void gather(const struct hk_object *object, const struct hk_relocations *
 		}
 		if ((hk_hookset_wants(patcher.set, slot.function) || is_wrapped(slot.function)) &&
 		    hk_object_holds(object, (uintptr_t)slot.at, sizeof(void *)) &&
-		    !add_candidate(count, &slot)) {
+		    !hk_candidates_add(&patcher.candidates, count, &slot)) {
 			return;
 		}
 	}
@@ -136,8 +116,8 @@ static bool relocated(const struct hk_object *object, size_t candidate_count)
 	uintptr_t value;
 	const struct hk_object *provider;
 	for (size_t i = 0; i < candidate_count; i++) {
-		if (patcher.candidates[i].kind != HK_SLOT_TABLE &&
-		    examine(object, &patcher.candidates[i], &value, &provider) ==
+		if (patcher.candidates.slots[i].kind != HK_SLOT_TABLE &&
+		    examine(object, &patcher.candidates.slots[i], &value, &provider) ==
 			HK_VALUE_UNRELOCATED) {
 			return false;
 		}
@@ -152,27 +132,6 @@ static bool relocated(const struct hk_object *object, size_t candidate_count)
 		}
 	}
 	return true;
-}
-
-/* The loader makes RELRO pages read-only as its last act on an object. If the agent did so earlier,
- * the loader's own writes would crash. */
-static bool settled(struct hk_known *known, const struct hk_object *object)
-{
-	if (object->relro_end <= object->relro || !hk_slot_writable((void *)object->relro)) {
-		return true;
-	}
-	struct timespec now = {0, 0};
-	hk_kernel(SYS_clock_gettime, CLOCK_MONOTONIC, &now, 0, 0, 0, 0);
-	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	if (!known->open_since_ns) {
-		known->open_since_ns = now_ns;
-	}
-	return now_ns - known->open_since_ns > SETTLE_NS;
-}
-
-static const char *provider_path(const struct hk_object *provider)
-{
-	return provider ? hk_program_path_of(provider) : "";
 }
 
 static void refuse(struct hk_known *known, uint32_t reason)
@@ -203,18 +162,6 @@ static bool past_plt(const struct hk_object *object, const struct hk_slot *slot,
 	*provider = definer;
 	*value = address;
 	return true;
-}
-
-/* Returns whether a thunk in a GLOB_DAT slot could give a function two addresses where the host
- * compares them. The tables of an object also contain its own functions, unpatched. Any undescribed
- * function may be such a callback. For these, only an object built to call through the GOT alone
- * shows that the slot is for calls. */
-static bool is_pointer(const struct hk_object *object, const struct hk_slot *slot,
-		       const struct hk_object *provider, const struct hk_hook *hook)
-{
-	return slot->kind == HK_SLOT_GOT &&
-	       (provider == object ||
-		(!(hook->flags & HK_HOOK_DESCRIBED) && hk_slot_calls(object)));
 }
 
 /* Makes a site for a slot of known kind and writes the slot. A changed function needs no site. */
@@ -294,7 +241,7 @@ static bool patch_hook(struct hk_known *known, const struct hk_object *object,
 	struct hk_site_request request = {
 	    .function = slot->function,
 	    .library = shared ? "*" : known->path,
-	    .provider = provider_path(provider),
+	    .provider = provider ? hk_program_path_of(provider) : "",
 	    .original = (void *)value,
 	    .slot = shared ? NULL : slot->at,
 	    .lazy = lazy,
@@ -328,7 +275,8 @@ static bool patch_hook(struct hk_known *known, const struct hk_object *object,
 		   !hk_object_defines(provider, slot->function, value)) {
 		/* Returns whether the program has overwritten the entry since it was loaded. */
 		refuse(known, HK_REFUSED_FOREIGN);
-	} else if (!changed && is_pointer(object, slot, provider, request.hook)) {
+	} else if (!changed && hk_slot_is_compared(object, slot, provider == object,
+						   request.hook->flags & HK_HOOK_DESCRIBED)) {
 		refuse(known, HK_REFUSED_POINTER);
 		hk_left_add((void *)value);
 	} else {
@@ -352,7 +300,7 @@ static void *wrapper_of(const struct hk_known *known, const struct hk_slot *slot
 	struct hk_site_request request = {
 	    .function = slot->function,
 	    .library = known->path,
-	    .provider = provider_path(provider),
+	    .provider = provider ? hk_program_path_of(provider) : "",
 	    .original = (void *)value,
 	    .caller = known->span,
 	};
@@ -404,7 +352,8 @@ static void patch_object(struct hk_known *known, const struct hk_object *object)
 	known->slots_patched = 0;
 	memset(known->slots_refused, 0, sizeof(known->slots_refused));
 	known->lazy = false;
-	if (count && !known->startup && (!relocated(object, count) || !settled(known, object))) {
+	if (count && !known->startup &&
+	    (!relocated(object, count) || !hk_known_settled(known, object))) {
 		known->done = false;
 		known->slots_found = (uint32_t)count;
 		known->slots_refused[HK_REFUSED_PENDING] = (uint32_t)count;
@@ -413,7 +362,7 @@ static void patch_object(struct hk_known *known, const struct hk_object *object)
 	known->done = true;
 	struct hk_slot_pages pages = {0, 0};
 	for (size_t i = 0; i < count; i++) {
-		const struct hk_slot *slot = &patcher.candidates[i];
+		const struct hk_slot *slot = &patcher.candidates.slots[i];
 		/* A hook that wants the name may be for another function, or be refused. */
 		if (is_wrapped(slot->function) || (!patch_hook(known, object, slot, &pages) &&
 						   hk_wrapped_index(slot->function) >= 0)) {
@@ -464,9 +413,7 @@ static void patch_all(bool replaced)
 		if (!known) {
 			break;
 		}
-		if (!patcher.started) {
-			known->startup = true;
-		}
+		known->startup |= !patcher.started && !patcher.late;
 		known->mapped = (known->mapped && !replaced) || hk_code_add(object, known->path);
 		if (!known->done && !known->skipped) {
 			known->skipped = !hk_caller_counts(object, known->path, patcher.set->from);
@@ -474,9 +421,7 @@ static void patch_all(bool replaced)
 		if (!known->skipped &&
 		    (!known->done || known->lazy || (replaced && !known->startup))) {
 			patch_object(known, object);
-			if (known->done) {
-				hk_redirect_objects(&patcher.loaded, object, known->path);
-			}
+			hk_redirect_objects(&patcher.loaded, object, known);
 		}
 		if (!known->skipped && !known->done) {
 			atomic_store(&patcher.again, true);
@@ -527,7 +472,7 @@ static bool is_waiting(void)
 void hk_patch_refresh(struct dl_phdr_info *info)
 {
 	bool changed = info->dlpi_adds != patcher.adds || info->dlpi_subs != patcher.subs;
-	if (patcher.started && !changed && !is_waiting()) {
+	if (patcher.stopped || (patcher.started && !changed && !is_waiting())) {
 		return;
 	}
 	/* Signals are blocked: a hooked call in a handler would wait for the process lock, which a
@@ -549,37 +494,21 @@ static int scan(struct dl_phdr_info *info, size_t size, void *data)
 
 void hk_patch_rescan(void)
 {
-	if (patcher.set) {
+	if (patcher.set && !patcher.stopped) {
 		hk_loader_iterate(scan, NULL);
 	}
 }
 
 void hk_patch_refresh_late(void)
 {
-	if (patcher.set && hk_state_has_bytes(SCAN_BYTES)) {
+	if (patcher.set && !patcher.stopped && hk_state_has_bytes(SCAN_BYTES)) {
 		hk_loader_try(scan, NULL);
 	}
 }
 
-int hk_patch_redirect(const char *from, const char *symbol, void *replacement, void **original)
+int hk_patch_redirect(const struct hk_redirect_request *request)
 {
-	int slots = 0;
-	struct hk_redirection *redirection =
-	    hk_redirect_set(&patcher.loaded, from, symbol, replacement, original);
-	if (!redirection) {
-		return -1;
-	}
-	for (size_t i = 0; i < patcher.loaded.count; i++) {
-		const struct hk_object *object = &patcher.loaded.objects[i];
-		const struct hk_known *known =
-		    hk_known_find(&patcher.knowns, object, hk_program_path(), i);
-		if (known && known->done && !known->skipped) {
-			slots += (int)hk_redirect_object(redirection, &patcher.loaded, object,
-							 known->path);
-		}
-	}
-	hk_redirect_settle(redirection, &patcher.loaded);
-	return slots;
+	return hk_redirect(&patcher.loaded, &patcher.knowns, request);
 }
 
 void hk_patch_revisit(void)
@@ -587,8 +516,9 @@ void hk_patch_revisit(void)
 	atomic_store(&patcher.revisit, true);
 }
 
-void hk_patch_start(const struct hk_hookset *set, void (*unloaded)(struct hk_span span))
+void hk_patch_start(const struct hk_hookset *set, void (*unloaded)(struct hk_span span), bool late)
 {
+	patcher.late = late;
 	hk_loader_setup();
 	hk_program_find();
 	patcher.coverage.hook_lines_bad = set->bad_lines;
@@ -598,9 +528,52 @@ void hk_patch_start(const struct hk_hookset *set, void (*unloaded)(struct hk_spa
 	hk_patch_rescan();
 }
 
+static int stop(struct dl_phdr_info *info, size_t size, void *between)
+{
+	(void)info;
+	(void)size;
+	if (!((bool (*)(void))between)()) {
+		return 2; /* any value but the one below ends the iteration */
+	}
+	patcher.stopped = true;
+	if (hk_loaded_collect(&patcher.loaded) == 0) {
+		hk_restore_slots(&patcher.loaded);
+		hk_redirect_end();
+	}
+	return 1;
+}
+
+bool hk_patch_stop(bool (*between)(void))
+{
+	return hk_loader_iterate(stop, (void *)between) == 1;
+}
+
+static int resume(struct dl_phdr_info *info, size_t size, void *set)
+{
+	(void)size;
+	patcher.set = set;
+	patcher.coverage.hook_lines_bad = patcher.set->bad_lines;
+	patcher.coverage.hooks = patcher.set->hook_count;
+	hk_known_forget_slots(&patcher.knowns);
+	atomic_store(&patcher.again, true);
+	patcher.stopped = false;
+	hk_patch_refresh(info);
+	return 1;
+}
+
+bool hk_patch_resume(const struct hk_hookset *set)
+{
+	return hk_loader_iterate(resume, (void *)(uintptr_t)set) == 1;
+}
+
 const struct hk_hookset *hk_patch_hookset(void)
 {
 	return patcher.set;
+}
+
+bool hk_patch_is_stopped(void)
+{
+	return patcher.stopped;
 }
 
 size_t hk_patch_initial(void)

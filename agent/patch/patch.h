@@ -13,9 +13,22 @@
 #include "agent/hooks/hookset.h"
 #include "agent/object/object.h"
 
+struct hk_redirect_request;
+
 /* Keeps a reference to SET and makes the first scan. Scans call UNLOADED with the addresses of each
- * unloaded object. */
-void hk_patch_start(const struct hk_hookset *set, void (*unloaded)(struct hk_span span));
+ * unloaded object. LATE: the program runs already. */
+void hk_patch_start(const struct hk_hookset *set, void (*unloaded)(struct hk_span span), bool late);
+
+/* Calls BETWEEN, ends all scans, and gives all slots back what they would hold without the agent.
+ * Returns false, with nothing done, if the loader's lock is busy or BETWEEN returns false. */
+bool hk_patch_stop(bool (*between)(void));
+
+/* Patches all objects again, with the hooks of SET. Returns false, with nothing done, if the
+ * loader's lock is busy. */
+bool hk_patch_resume(const struct hk_hookset *set);
+
+/* Returns true after hk_patch_stop, until hk_patch_resume. */
+bool hk_patch_is_stopped(void);
 
 /* Scans again if objects were loaded or unloaded since the last scan, or if some were not relocated
  * then. Takes tens of ns if nothing changed. The counts go to hk_process_cover. For calls of the
@@ -39,10 +52,10 @@ size_t hk_patch_initial(void);
  * without a thunk. Published at once if the loader's lock is free, else by the next scan. */
 void hk_patch_escaped(const char *function);
 
-/* Redirects calls as hk_redirect_set (redirect.h) says, in all objects that are loaded, and from
+/* Redirects calls as REQUEST (redirect.h) says, in all objects that are loaded, and from
  * now on in those that will be. Within hk_loader_iterate, after hk_patch_refresh. Returns the
  * number of slots that lead to a replacement now, or -1 without memory. */
-int hk_patch_redirect(const char *from, const char *symbol, void *replacement, void **original);
+int hk_patch_redirect(const struct hk_redirect_request *request);
 
 /* Makes the next scan check lazy slots even if no object was loaded or unloaded: the loader may
  * have overwritten some. */

@@ -63,8 +63,7 @@ static void learn(struct hk_redirection *redirection, void *real)
 	}
 }
 
-/* Returns what FUNCTION, which calls of SYMBOL reach, stands for: an original. */
-static void *original_of(const char *symbol, void *function)
+void *hk_redirect_original(const char *symbol, void *function)
 {
 	for (const struct hk_redirection *at = redirections; at; at = at->next) {
 		if (at->real && strcmp(at->symbol, symbol) == 0 &&
@@ -143,7 +142,7 @@ static struct hk_redirection *redirect_slot(struct hk_loaded *loaded,
 					    const struct hk_slot *slot, struct hk_slot_pages *pages)
 {
 	void *function = function_of(loaded, object, slot);
-	void *real = function ? original_of(slot->function, function) : NULL;
+	void *real = function ? hk_redirect_original(slot->function, function) : NULL;
 	if (!real || hk_object_is_variant(slot->symbol) ||
 	    hk_hookset_denies(hk_patch_hookset(), slot->function, path_at(loaded, real))) {
 		return NULL;
@@ -189,8 +188,8 @@ static unsigned redirect_table(const struct hk_redirection *redirection, struct 
 	return count;
 }
 
-unsigned hk_redirect_object(struct hk_redirection *redirection, struct hk_loaded *loaded,
-			    const struct hk_object *object, const char *path)
+static unsigned redirect_object(const struct hk_redirection *redirection, struct hk_loaded *loaded,
+				const struct hk_object *object, const char *path)
 {
 	return hk_pattern_match_library(redirection->from, path)
 		   ? redirect_table(redirection, loaded, object, path, &object->plt) +
@@ -198,14 +197,16 @@ unsigned hk_redirect_object(struct hk_redirection *redirection, struct hk_loaded
 		   : 0;
 }
 
-void hk_redirect_objects(struct hk_loaded *loaded, const struct hk_object *object, const char *path)
+void hk_redirect_objects(struct hk_loaded *loaded, const struct hk_object *object,
+			 const struct hk_known *known)
 {
-	for (struct hk_redirection *at = redirections; at; at = at->next) {
-		hk_redirect_object(at, loaded, object, path);
+	for (struct hk_redirection *at = redirections; at && known->done; at = at->next) {
+		redirect_object(at, loaded, object, known->path);
 	}
 }
 
-void hk_redirect_settle(struct hk_redirection *redirection, const struct hk_loaded *loaded)
+/* Looks the original up if no slot led to it. */
+static void settle(struct hk_redirection *redirection, const struct hk_loaded *loaded)
 {
 	uintptr_t address;
 	if (!redirection->real && hk_loaded_define(loaded, redirection->symbol, &address) &&
@@ -225,21 +226,41 @@ static void move_to_front(struct hk_redirection *redirection)
 	redirections = redirection;
 }
 
-struct hk_redirection *hk_redirect_set(struct hk_loaded *loaded, const char *from,
-				       const char *symbol, void *replacement, void **original)
+/* Makes or changes the redirection that REQUEST asks for. Returns NULL without memory. */
+static struct hk_redirection *set(struct hk_loaded *loaded,
+				  const struct hk_redirect_request *request)
 {
-	struct hk_redirection *redirection = find(from, symbol);
-	redirection = redirection ? redirection : add(from, symbol);
+	struct hk_redirection *redirection = find(request->from, request->symbol);
+	redirection = redirection ? redirection : add(request->from, request->symbol);
 	if (!redirection) {
 		return NULL;
 	}
+	void *replacement = request->replacement;
 	const char *home = replacement ? hk_arena_text(path_at(loaded, replacement)) : NULL;
 	redirection->home = home ? home : redirection->home;
 	redirection->before = redirection->now ? redirection->now : redirection->before;
 	redirection->now = replacement;
-	redirection->original = original;
+	redirection->original = request->original;
 	move_to_front(redirection);
 	return redirection;
+}
+
+int hk_redirect(struct hk_loaded *loaded, const struct hk_knowns *knowns,
+		const struct hk_redirect_request *request)
+{
+	struct hk_redirection *redirection = set(loaded, request);
+	int slots = 0;
+	for (size_t i = 0; i < loaded->count && redirection; i++) {
+		const struct hk_object *object = &loaded->objects[i];
+		const struct hk_known *known = hk_known_find(knowns, object, hk_program_path(), i);
+		if (known && known->done && !known->skipped) {
+			slots += (int)redirect_object(redirection, loaded, object, known->path);
+		}
+	}
+	if (redirection) {
+		settle(redirection, loaded);
+	}
+	return redirection ? slots : -1;
 }
 
 bool hk_redirect_wants(const char *symbol)
@@ -261,4 +282,12 @@ void *hk_redirect_pointer(const char *symbol, const char *caller, void *address)
 	struct hk_site_request request = {
 	    .function = redirection->symbol, .library = "*", .provider = "", .shared = true};
 	return target_for(&request, caller, redirection->now);
+}
+
+void hk_redirect_end(void)
+{
+	for (struct hk_redirection *at = redirections; at; at = at->next) {
+		at->before = at->now ? at->now : at->before;
+		at->now = NULL;
+	}
 }

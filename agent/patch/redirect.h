@@ -10,32 +10,36 @@
 #include <stdbool.h>
 
 #include "agent/object/loaded.h"
+#include "agent/patch/known.h"
 
-struct hk_redirection;
+struct hk_redirect_request {
+	const char *from;   /* glob of the calling objects */
+	const char *symbol; /* the function that is called */
+	void *replacement;  /* NULL: the original is called again */
+	void **original;    /* gets the original before any call is redirected, or NULL */
+};
 
-/* Redirects calls of SYMBOL from objects that match the glob FROM to REPLACEMENT, or back to the
- * original if it is NULL. The same FROM and SYMBOL have one redirection; of several that cover a
- * call, the one that was set last holds. *ORIGINAL (which may be
- * NULL) gets the original before any call is redirected. Returns it, or NULL without memory. */
-struct hk_redirection *hk_redirect_set(struct hk_loaded *loaded, const char *from,
-				       const char *symbol, void *replacement, void **original);
+/* Does what REQUEST asks for in all objects of LOADED that KNOWNS calls done. The same FROM and
+ * SYMBOL have one redirection; of several that cover a call, the one that was set last holds.
+ * Returns how many slots lead to the replacement, or -1 without memory. */
+int hk_redirect(struct hk_loaded *loaded, const struct hk_knowns *knowns,
+		const struct hk_redirect_request *request);
 
-/* Redirects the slots of OBJECT, at PATH, which is relocated. Returns how many slots call what the
- * redirection wants. */
-unsigned hk_redirect_object(struct hk_redirection *redirection, struct hk_loaded *loaded,
-			    const struct hk_object *object, const char *path);
-
-/* The same for all redirections. Takes no time if there are none. */
+/* Redirects the slots of OBJECT, whose entry is KNOWN, as all redirections want, if it is done.
+ * Takes no time if there are none. */
 void hk_redirect_objects(struct hk_loaded *loaded, const struct hk_object *object,
-			 const char *path);
-
-/* Looks the original up if no slot led to it. */
-void hk_redirect_settle(struct hk_redirection *redirection, const struct hk_loaded *loaded);
+			 const struct hk_known *known);
 
 /* Returns whether a redirection is for SYMBOL. */
 bool hk_redirect_wants(const char *symbol);
 
 /* Returns the address for calls of SYMBOL from the object CALLER, which looked up ADDRESS. */
 void *hk_redirect_pointer(const char *symbol, const char *caller, void *address);
+
+/* Returns the original if FUNCTION is its replacement for SYMBOL, else FUNCTION. */
+void *hk_redirect_original(const char *symbol, void *function);
+
+/* Ends all redirections, after the slots were restored. */
+void hk_redirect_end(void);
 
 #endif

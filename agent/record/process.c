@@ -14,6 +14,7 @@
 #include "agent/memory/arena.h"
 #include "agent/memory/mapping.h"
 #include "agent/record/image.h"
+#include "agent/record/self.h"
 #include "agent/record/untraced.h"
 #include "base/clock.h"
 #include "base/identity.h"
@@ -46,18 +47,12 @@ static struct hk_segment_header template;
 static char directory[PATH_MAX];
 static char *const *environment;
 static uint32_t blocks_max;
-
-static long read_file(const char *path, char *text, size_t room)
-{
-	int fd = (int)hk_kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
-	if (fd < 0) {
-		return fd;
-	}
-	long length = hk_kernel(SYS_read, fd, text, room - 1, 0, 0, 0);
-	hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
-	text[length > 0 ? length : 0] = 0;
-	return length;
-}
+/* Mapping of a segment that was closed before its process ended. Calls that began before write to
+ * it until they return. */
+static struct {
+	char *start;
+	uint64_t bytes;
+} closed;
 
 static void copy_text(char *to, size_t room, const char *from)
 {
@@ -66,41 +61,6 @@ static void copy_text(char *to, size_t room, const char *from)
 		to[i] = from[i];
 	}
 	to[i] = 0;
-}
-
-static uint64_t number(const char *text)
-{
-	uint64_t value = 0;
-	while (*text >= '0' && *text <= '9') {
-		value = value * 10 + (uint64_t)(*text++ - '0');
-	}
-	return value;
-}
-
-/* Reads field 22 of /proc/self/stat, counted from the last ')': the command may hold anything. */
-static uint64_t process_start_time(void)
-{
-	char stat[512]; /* at most a name of 64 bytes and 20 numbers come before the field */
-	if (read_file("/proc/self/stat", stat, sizeof(stat)) <= 0) {
-		return 0;
-	}
-	char *at = stat;
-	for (char *in = stat; *in; in++) {
-		at = *in == ')' ? in : at;
-	}
-	for (int field = 2; field < 22 && *at; at++) {
-		field += *at == ' ';
-	}
-	return number(at);
-}
-
-/* Reads the inode of a link such as "pid:[4026531836]". */
-static uint64_t pid_namespace(void)
-{
-	char link[64] = "";
-	long length =
-	    hk_kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", link, sizeof(link) - 1, 0, 0);
-	return length > 5 ? number(link + 5) : 0;
 }
 
 static void read_command(int argc, char **argv)
@@ -159,8 +119,8 @@ static int refresh_template(void)
 	hk_process.began_ns = 0; /* forked images begin with their segments */
 	template.pid = (uint32_t)hk_kernel(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	template.ppid = (uint32_t)hk_kernel(SYS_getppid, 0, 0, 0, 0, 0, 0);
-	template.pid_start = process_start_time();
-	template.pid_namespace = pid_namespace();
+	template.pid_start = hk_self_start_time();
+	template.pid_namespace = hk_self_pid_namespace();
 	for (size_t i = 0; i < sizeof(template.uid); i++) {
 		template.parent[i] = template.uid[i];
 	}
@@ -173,8 +133,8 @@ static uint32_t choose_blocks(int fd)
 {
 	uint64_t bytes = DEFAULT_SEGMENT_BYTES;
 	const char *wanted = hk_identity_variable(environment, "HOOK_SEGMENT_BYTES");
-	if (wanted && number(wanted) >= LEAST_SEGMENT_BYTES) {
-		bytes = number(wanted);
+	if (wanted && hk_self_number(wanted) >= LEAST_SEGMENT_BYTES) {
+		bytes = hk_self_number(wanted);
 	}
 	struct statfs space;
 	if (hk_kernel(SYS_fstatfs, fd, &space, 0, 0, 0, 0) == 0) {
@@ -210,7 +170,8 @@ static int make_segment(void)
 
 static int open_directory(char reason[256])
 {
-	int fd = hk_rundir_open_default(1, directory);
+	int fd =
+	    hk_rundir_open_chosen(hk_identity_variable(environment, "HOOK_RUN_DIR"), 1, directory);
 	if (fd < 0) {
 		copy_text(reason, 256,
 			  fd == -EINVAL ? "HOOK_RUN_DIR is not an absolute path"
@@ -234,7 +195,7 @@ static uint64_t read_on_full(void)
 			return 0;
 		}
 	}
-	uint64_t ms = number(wanted + sizeof(wait) - 1);
+	uint64_t ms = hk_self_number(wanted + sizeof(wait) - 1);
 	return (ms < 60000 ? ms : 60000) * 1000000u;
 }
 
@@ -246,7 +207,7 @@ static uint32_t read_budget(void)
 		bool off = wanted && wanted[0] == 'o';
 		return off ? 0 : DEFAULT_BUDGET_PPM;
 	}
-	uint64_t ppm = number(wanted) * 10000;
+	uint64_t ppm = hk_self_number(wanted) * 10000;
 	while (*wanted >= '0' && *wanted <= '9') {
 		wanted++;
 	}
@@ -306,12 +267,48 @@ void hk_process_add_note(const char *text)
 	copy_text(template.note + used, sizeof(template.note) - used, text);
 }
 
-int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint8_t level,
-		     char reason[256])
+/* Sets what all images of this process have in common. */
+static void fill_template(int argc, char **argv, const char *hooks, uint8_t level)
+{
+	template.generation = 1; /* a forked thread has seen no generation: HK_THREAD_WIPED */
+	template.clock_kind = hk_process.tsc ? HK_CLOCK_TSC : HK_CLOCK_MONOTONIC;
+	template.default_level = level;
+	template.budget_ppm = read_budget();
+	template.tick_ns_q32 = hk_process.tick_ns_q32;
+	copy_text(template.hooks, sizeof(template.hooks), hooks);
+	read_command(argc, argv);
+	read_program();
+	read_identity();
+}
+
+/* Frees the memory of the closed segment. Its addresses stay usable. */
+static void release_closed(void)
+{
+	if (closed.start) {
+		hk_mapping_clear(closed.start, closed.bytes);
+		closed.start = NULL;
+	}
+}
+
+static int make_first_segment(void)
+{
+	if (!hk_process_lock()) {
+		return -EDEADLK;
+	}
+	release_closed();
+	int status = make_segment();
+	hk_process.refused = 0;
+	hk_process.untraced = NULL;
+	hk_process_unlock();
+	return status;
+}
+
+int hk_process_start(int argc, char **argv, char *const *variables, const char *hooks,
+		     uint8_t level, char reason[256])
 {
 	struct hk_clock_point began = hk_clock_now(true);
-	environment = envp;
-	fork_page = hk_mapping_private(4096);
+	environment = variables;
+	fork_page = fork_page ? fork_page : hk_mapping_private(4096);
 	if (!fork_page) {
 		copy_text(reason, 256, "kernel without MADV_WIPEONFORK (needs Linux 4.14)");
 		return -ENOSYS;
@@ -322,20 +319,12 @@ int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint
 		return status;
 	}
 	hk_process.wait_ns = read_on_full();
-	template.generation = 1; /* a forked thread has seen no generation: HK_THREAD_WIPED */
-	template.clock_kind = hk_process.tsc ? HK_CLOCK_TSC : HK_CLOCK_MONOTONIC;
-	template.default_level = level;
-	template.budget_ppm = read_budget();
-	copy_text(template.hooks, sizeof(template.hooks), hooks);
-	read_command(argc, argv);
-	read_program();
-	read_identity();
 	if (!hk_process.tick_ns_q32) {
 		/* No collector stored its calibration. Most of the window has passed. */
 		hk_process.tick_ns_q32 = hk_clock_calibrate_since_q32(&began, CALIBRATE_NS);
 	}
-	template.tick_ns_q32 = hk_process.tick_ns_q32;
-	status = make_segment();
+	fill_template(argc, argv, hooks, level);
+	status = make_first_segment();
 	if (status < 0) {
 		copy_text(reason, 256, "could not create a segment in the run directory");
 		return status;
@@ -498,33 +487,11 @@ static uint64_t nanoseconds(const struct timeval *time)
 	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
 }
 
-uint64_t hk_process_status(const char *name)
-{
-	char status[4096];
-	if (read_file("/proc/self/status", status, sizeof(status)) <= 0) {
-		return 0;
-	}
-	bool begins = true;
-	for (const char *at = status; *at; at++) {
-		size_t same = 0;
-		while (begins && name[same] && at[same] == name[same]) {
-			same++;
-		}
-		if (!name[same]) {
-			for (at += same; *at == ' ' || *at == '\t'; at++) {
-			}
-			return number(at);
-		}
-		begins = *at == '\n';
-	}
-	return 0;
-}
-
 static void read_usage(struct hk_segment_header *header)
 {
 	struct rusage usage;
 	/* getrusage's maximum is not used: it includes the time before exec. */
-	header->end_rss_peak_bytes = hk_process_status("VmHWM:") * 1024;
+	header->end_rss_peak_bytes = hk_self_status("VmHWM:") * 1024;
 	if (hk_kernel(SYS_getrusage, RUSAGE_SELF, &usage, 0, 0, 0, 0) == 0) {
 		header->end_cpu_ns = nanoseconds(&usage.ru_utime) + nanoseconds(&usage.ru_stime);
 	}
@@ -560,6 +527,25 @@ static void end_descendant(int code)
 	atomic_store_explicit(&fork_page->alive, 1, memory_order_release);
 }
 
+static void close_segment(struct hk_segment_header *header, int code)
+{
+	header->exit_code = code;
+	if (!hk_process.timeless) {
+		struct hk_clock_point now = hk_clock_now(hk_process.tsc);
+		header->end = (struct hk_anchor){now.ticks, now.monotonic_ns, now.realtime_ns};
+	}
+	read_usage(header);
+	atomic_store_explicit(&header->state, HK_STATE_EXITED, memory_order_release);
+	if (atomic_load_explicit(&header->attached, memory_order_relaxed)) {
+		return; /* the next collector reads the rest */
+	}
+	int fd = open_unread_directory();
+	if (fd >= 0) {
+		hk_kernel(SYS_unlinkat, AT_FDCWD, hk_process.writer.path, 0, 0, 0, 0);
+		hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
+	}
+}
+
 void hk_process_end(int code)
 {
 	if (hk_process_forked()) {
@@ -581,19 +567,25 @@ void hk_process_end(int code)
 	if (header->pid != (uint32_t)hk_kernel(SYS_getpid, 0, 0, 0, 0, 0, 0)) {
 		return; /* a vfork child runs in its parent's memory */
 	}
-	header->exit_code = code;
-	if (!hk_process.timeless) {
-		struct hk_clock_point now = hk_clock_now(hk_process.tsc);
-		header->end = (struct hk_anchor){now.ticks, now.monotonic_ns, now.realtime_ns};
+	close_segment(header, code);
+}
+
+void hk_process_detach(void)
+{
+	struct hk_segment_header *header = hk_process.writer.header;
+	hk_process.on = false;
+	template.note[0] = 0;
+	template.coverage = (struct hk_coverage){0};
+	for (size_t i = 0; i < sizeof(template.uid); i++) {
+		template.uid[i] = 0; /* the next segment is no child's */
 	}
-	read_usage(header);
-	atomic_store_explicit(&header->state, HK_STATE_EXITED, memory_order_release);
-	if (atomic_load_explicit(&header->attached, memory_order_relaxed)) {
-		return; /* the next collector reads the rest */
+	if (hk_process_forked()) {
+		atomic_store_explicit(&fork_page->alive, 1, memory_order_release);
+		return; /* the segment is the parent's */
 	}
-	int fd = open_unread_directory();
-	if (fd >= 0) {
-		hk_kernel(SYS_unlinkat, AT_FDCWD, hk_process.writer.path, 0, 0, 0, 0);
-		hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
-	}
+	header->detached = 1;
+	close_segment(header, 0);
+	hk_writer_cut(&hk_process.writer, 0);
+	closed.start = (char *)header;
+	closed.bytes = (uint64_t)hk_process.writer.mapped_blocks * HK_BLOCK_BYTES;
 }

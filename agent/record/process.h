@@ -42,14 +42,10 @@ extern __thread uint32_t hk_in_agent __attribute__((tls_model("initial-exec")));
  * it have to say for themselves. What does not fit is cut. */
 void hk_process_add_note(const char *text);
 
-/* Creates the segment from the environment's identity. 0 or -errno; the reason for people goes to
- * REASON (256 bytes). */
-int hk_process_start(int argc, char **argv, char **environment, const char *hooks, uint8_t level,
-		     char reason[256]);
-
-/* Returns the number in the line of /proc/self/status that begins with NAME, or 0 if there is none.
- */
-uint64_t hk_process_status(const char *name);
+/* Creates the segment from the identity in ENVIRONMENT, which must stay. Returns 0, or -errno with
+ * the reason for people in REASON. */
+int hk_process_start(int argc, char **argv, char *const *environment, const char *hooks,
+		     uint8_t level, char reason[256]);
 
 /* Returns true in a child that has no segment of its own yet. */
 bool hk_process_forked(void);
@@ -85,8 +81,12 @@ void hk_process_restore_signals(uint64_t mask);
  * and no collector runs now. */
 void hk_process_end(int code);
 
-/* The same for _exit on thread BY. In a sealed process, which cannot ask for its pid, it may be a
- * vfork child's _exit in its parent's memory. */
+/* Closes the segment of a process that runs on. Under the process lock. The mapping stays, because
+ * calls that began before may still write to it. */
+void hk_process_detach(void);
+
+/* As hk_process_end, for _exit on thread BY. In a sealed process, which cannot ask for its pid, it
+ * may be a vfork child's _exit in its parent's memory. */
 void hk_process_may_end(int code, const void *by);
 
 /* Thread BY still runs: the process that ended was another one. */

@@ -41,6 +41,7 @@ __thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-e
     HK_NO_THREAD;
 
 struct hk_thread *_Atomic hk_threads;
+const _Atomic uint32_t hk_thread_closed = ~0u;
 
 /* Ticks until which no thread checks a pool again that was found empty. 0: it may have a page. */
 static _Atomic uint64_t empty_until[HK_POOLS];
@@ -87,13 +88,23 @@ static bool lock_own_segment(void)
 	return !hk_process_forked() && hk_process_lock();
 }
 
+/* Returns whether THREAD writes to the segment that is open now. Under the process lock. */
+static bool is_current(const struct hk_thread *thread)
+{
+	return hk_process.on && thread->segment == (const char *)hk_process.writer.header;
+}
+
 struct hk_cell *hk_thread_cell(struct hk_thread *thread, uint32_t site)
 {
 	if (!lock_own_segment()) {
 		return NULL;
 	}
-	struct hk_cell *cell = hk_writer_cell(&hk_process.writer);
+	bool current = is_current(thread);
+	struct hk_cell *cell = current ? hk_writer_cell(&hk_process.writer) : NULL;
 	hk_process_unlock();
+	if (!current) {
+		return NULL;
+	}
 	if (cell) {
 		cell->slot = thread->slot_number;
 		__atomic_store_n(&cell->site, site + 1, __ATOMIC_RELEASE);
@@ -108,7 +119,8 @@ uint32_t hk_thread_octave(struct hk_cell *cell, uint32_t octave)
 	if (!lock_own_segment()) {
 		return 0;
 	}
-	uint32_t offset = hk_writer_octave(&hk_process.writer);
+	bool current = hk_process.on && hk_writer_holds(&hk_process.writer, cell);
+	uint32_t offset = current ? hk_writer_octave(&hk_process.writer) : 0;
 	hk_process_unlock();
 	if (offset) {
 		__atomic_store_n(&cell->octave[octave], offset, __ATOMIC_RELEASE);
@@ -150,10 +162,13 @@ static struct hk_page *take_page(struct hk_thread *thread, uint32_t stream)
 	if (!lock_own_segment()) {
 		return NULL;
 	}
-	struct hk_page *page =
-	    hk_writer_page(&hk_process.writer, thread->slot_number, stream,
-			   hk_chain_position(&thread->chain[stream]), thread->uid, thread->tid);
-	note_page(stream, page);
+	struct hk_page *page = NULL;
+	if (is_current(thread)) {
+		page = hk_writer_page(&hk_process.writer, thread->slot_number, stream,
+				      hk_chain_position(&thread->chain[stream]), thread->uid,
+				      thread->tid);
+		note_page(stream, page);
+	}
 	hk_process_unlock();
 	return page;
 }

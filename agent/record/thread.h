@@ -124,6 +124,14 @@ extern struct hk_thread *_Atomic hk_threads;
 extern uint64_t hk_thread_none[HK_THREAD_WIPED / sizeof(uint64_t)];
 #define HK_NO_THREAD ((struct hk_thread *)(void *)hk_thread_none)
 
+/* The generation of threads whose segment was closed while they ran. No segment has it. */
+extern const _Atomic uint32_t hk_thread_closed;
+
+static inline bool hk_thread_is_closed(const struct hk_thread *thread)
+{
+	return thread->generation == &hk_thread_closed;
+}
+
 extern __thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec")));
 
 /* For each stream, the time in ticks up to which its pool counts as empty: records of calls that

@@ -246,6 +246,23 @@ void hk_answer_seal(void)
 	note(false, HK_ASK_SEALED);
 }
 
+void hk_answer_start_late(void)
+{
+	avoids_alternate = true; /* other threads may have small ones */
+	hk_answer_start();
+}
+
+void hk_answer_stop(void)
+{
+	struct action old = {.handler = NULL};
+
+	if (installed && change_action(NULL, &old) == 0 && old.handler == answer) {
+		old = (struct action){.handler = NULL};
+		change_action(&old, NULL);
+	}
+	note(false, HK_ASK_UNPREPARED);
+}
+
 bool hk_answer_is_installed(void)
 {
 	return installed;

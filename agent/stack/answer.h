@@ -23,6 +23,12 @@
 /* Installs the handler, unless the program was started with the signal ignored. */
 void hk_answer_start(void);
 
+/* The same in a program that runs already, whose threads may have alternate stacks of any size. */
+void hk_answer_start_late(void);
+
+/* Gives the signal back. A handler that was started answers, or finds that it need not. */
+void hk_answer_stop(void);
+
 /* The program takes the signal over, or gave it back. Not in a vfork child. */
 void hk_answer_yield(void);
 void hk_answer_resume(void);

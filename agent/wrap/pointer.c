@@ -37,8 +37,9 @@ struct exchange {
 bool hk_pointer_wanted(const char *name)
 {
 	const struct hk_hookset *set = hk_patch_hookset();
-	return set && (hk_wrapped_index(name) >= 0 || hk_entry_named(name) ||
-		       hk_hookset_wants(set, name) || hk_redirect_wants(name));
+	return set && !hk_patch_is_stopped() &&
+	       (hk_wrapped_index(name) >= 0 || hk_entry_named(name) ||
+		hk_hookset_wants(set, name) || hk_redirect_wants(name));
 }
 
 /* ---- in the loader's lock ---- */
@@ -283,6 +284,9 @@ static int exchange_locked(struct dl_phdr_info *info, size_t size, void *data)
 	/* Sites of unloaded objects must not be used for new ones. */
 	hk_patch_refresh(info);
 	(void)size;
+	if (hk_patch_is_stopped()) {
+		return 1;
+	}
 	hk_loader_iterate(find_objects, exchange);
 	exchange->result =
 	    hk_redirect_pointer(exchange->name, user_path(exchange), exchange->decide(exchange));
@@ -318,7 +322,7 @@ void *hk_pointer_of_symbol(const char *name, void *address, const void *caller)
 
 void *hk_pointer_of_entry(const char *name, void *address, const void *caller)
 {
-	if (!hk_patch_hookset() || hk_entry_original(address)) {
+	if (!hk_patch_hookset() || hk_patch_is_stopped() || hk_entry_original(address)) {
 		return address;
 	}
 	/* A runtime passes on a function of the driver: the calls then belong to the runtime's

@@ -8,6 +8,7 @@
 
 #include "agent/frame/site.h"
 #include "agent/record/process.h"
+#include "agent/record/self.h"
 #include "agent/stack/answer.h"
 #include "agent/wrap/departure.h"
 #include "ring/kernel.h"
@@ -49,7 +50,7 @@ static bool ends_well(long child)
 
 bool hk_sandbox_permits(void)
 {
-	if (hk_process_status("Seccomp:") != SECCOMP_MODE_FILTER) {
+	if (hk_self_status("Seccomp:") != SECCOMP_MODE_FILTER) {
 		return true;
 	}
 	/* The child sends no signal at its end, because the host might take it for one of its own

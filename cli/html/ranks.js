@@ -5,7 +5,7 @@ hk.ranks = (() => {
 
 	function ending(exit) {
 		const text = exit.code === null ? exit.kind : exit.kind === "exited" ? `exit ${exit.code}` : `${exit.kind} ${exit.code}`;
-		const good = exit.kind === "exited" && !exit.code;
+		const good = (exit.kind === "exited" || exit.kind === "detached") && !exit.code;
 		return html("span", { class: `pill ${good ? "good" : exit.kind === "running" || exit.kind === "exec" ? "neutral" : "bad"}` }, text);
 	}
 

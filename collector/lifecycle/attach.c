@@ -166,6 +166,9 @@ static void watch(struct hk_collector *collector, struct hk_process *process)
 static void end_by_exec(struct hk_process *process, const Hk__Anchor *next)
 {
 	Hk__Process *state = process->state;
+	if (state->exit_kind == HK__EXIT_KIND__EXIT_DETACHED) {
+		return; /* NEXT is the same process, traced once more */
+	}
 	state->exit_kind = HK__EXIT_KIND__EXIT_EXEC;
 	state->exit_code = 0;
 	hk_state_clear_open_calls(state);

@@ -55,12 +55,22 @@ static bool has_segment(const struct hk_process *process)
 	return hk_procfs_maps(process->state->pid, name);
 }
 
+static bool is_detached(const struct hk_process *process)
+{
+	const struct hk_segment_status *status = &process->segment->status;
+	return status->state == HK_STATE_EXITED && status->detached;
+}
+
 void hk_process_check(struct hk_process *process)
 {
 	Hk__Process *state = process->state;
 	struct hk_procfs_stat stat;
 	char program[PATH_MAX];
 	if (process->exited) {
+		return;
+	}
+	if (process->segment && is_detached(process)) {
+		process->exited = true;
 		return;
 	}
 	if (process->foreign) {
@@ -96,8 +106,12 @@ void hk_process_check(struct hk_process *process)
 static void settle_exit(struct hk_process *process)
 {
 	Hk__Process *state = process->state;
-	if (state->exit_kind == HK__EXIT_KIND__EXIT_RUNNING ||
-	    state->exit_kind == HK__EXIT_KIND__EXIT_VANISHED) {
+	if (is_detached(process)) {
+		/* A later image of the same process is no exec. */
+		state->exit_kind = HK__EXIT_KIND__EXIT_DETACHED;
+		state->exit_code = 0;
+	} else if (state->exit_kind == HK__EXIT_KIND__EXIT_RUNNING ||
+		   state->exit_kind == HK__EXIT_KIND__EXIT_VANISHED) {
 		bool exited = process->segment->status.state == HK_STATE_EXITED;
 		state->exit_kind =
 		    exited ? HK__EXIT_KIND__EXIT_EXITED : HK__EXIT_KIND__EXIT_VANISHED;
@@ -105,6 +119,7 @@ static void settle_exit(struct hk_process *process)
 	}
 	/* An exit or exec ended threads inside of calls. These calls are not open any more. */
 	if (state->exit_kind == HK__EXIT_KIND__EXIT_EXITED ||
+	    state->exit_kind == HK__EXIT_KIND__EXIT_DETACHED ||
 	    state->exit_kind == HK__EXIT_KIND__EXIT_EXEC) {
 		hk_state_clear_open_calls(state);
 	}

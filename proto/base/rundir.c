@@ -44,9 +44,9 @@ static const char *decimal(uint32_t value, char text[PID_BYTES])
 	return at;
 }
 
-int hk_rundir_path(int index, char path[PATH_MAX])
+/* CHOSEN: the value of HOOK_RUN_DIR, or NULL. */
+static int path_of(const char *chosen, int index, char path[PATH_MAX])
 {
-	const char *chosen = hk_identity_variable(environ, RUN_DIR_VARIABLE);
 	char uid[PID_BYTES];
 	size_t length = 0;
 
@@ -101,13 +101,18 @@ int hk_rundir_open(const char *path, int create)
 	return fd;
 }
 
-int hk_rundir_open_default(int create, char path[PATH_MAX])
+int hk_rundir_path(int index, char path[PATH_MAX])
+{
+	return path_of(hk_identity_variable(environ, RUN_DIR_VARIABLE), index, path);
+}
+
+int hk_rundir_open_chosen(const char *chosen, int create, char path[PATH_MAX])
 {
 	char candidate[PATH_MAX];
 	int first_error = -ENOENT;
 
 	for (int i = 0; i < HK_RUNDIR_CANDIDATES; i++) {
-		int fd = hk_rundir_path(i, candidate);
+		int fd = path_of(chosen, i, candidate);
 		if (fd == 0) {
 			fd = hk_rundir_open(candidate, create);
 		}
@@ -121,6 +126,11 @@ int hk_rundir_open_default(int create, char path[PATH_MAX])
 		}
 	}
 	return first_error;
+}
+
+int hk_rundir_open_default(int create, char path[PATH_MAX])
+{
+	return hk_rundir_open_chosen(hk_identity_variable(environ, RUN_DIR_VARIABLE), create, path);
 }
 
 /* The lock is an open-file-description lock: it can be asked about without being taken, and

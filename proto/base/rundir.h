@@ -38,6 +38,9 @@ int hk_rundir_open(const char *path, int create);
  * file descriptor or -errno, including the errors of hk_rundir_path. */
 int hk_rundir_open_default(int create, char path[PATH_MAX]);
 
+/* The same where CHOSEN stands for the value of HOOK_RUN_DIR; NULL: it is not set. */
+int hk_rundir_open_chosen(const char *chosen, int create, char path[PATH_MAX]);
+
 /* Text of an error of the functions above, for messages. Inline in the header, because the agent
  * must not call strerror. */
 static inline const char *hk_rundir_problem(int error)

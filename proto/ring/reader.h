@@ -38,6 +38,7 @@ struct hk_segment_identity {
 struct hk_segment_status {
 	uint32_t state; /* enum hk_segment_state */
 	int32_t exit_code;
+	uint32_t detached; /* 1: the process runs on without tracing */
 	uint32_t blocks, sites;
 	struct hk_anchor end;
 	uint64_t call_cost_ps;

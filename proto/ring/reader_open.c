@@ -358,6 +358,7 @@ static void copy_status(const struct hk_segment_header *header, struct hk_segmen
 {
 	to->state = atomic_load_explicit(&header->state, memory_order_acquire);
 	to->exit_code = (int32_t)hk_map_u32(&header->exit_code);
+	to->detached = hk_map_u32(&header->detached) == 1;
 	to->sites = atomic_load_explicit(&header->sites, memory_order_acquire);
 	hk_map_copy(&to->end, &header->end, sizeof(to->end));
 	to->call_cost_ps = hk_map_u64(&header->call_cost_ps);

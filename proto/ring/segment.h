@@ -21,7 +21,7 @@
 
 #define HK_SEGMENT_MAGIC 0x315345474b4f4f48ULL /* "HOOKGES1" */
 #define HK_SEGMENT_MAJOR 1u
-#define HK_SEGMENT_MINOR 4u
+#define HK_SEGMENT_MINOR 5u
 #define HK_SEGMENT_SUFFIX ".seg"
 
 #define HK_BLOCK_BYTES 16384u
@@ -187,7 +187,7 @@ struct hk_segment_header {
 	_Atomic uint64_t stacks_refused; /* stacks that could not be kept; since 1.3 */
 	/* What a call costs more among calls in a row than on average; since 1.4. */
 	uint32_t row_extra_ps;
-	uint32_t reserved_agent_4;
+	uint32_t detached; /* 1: EXITED because tracing ended before the process; since 1.5 */
 	/* By which signal a thread is asked for its stack; 0: it cannot be asked, enum
 	 * hk_ask_refusal says why. Since 1.4. */
 	_Atomic uint32_t ask_signal, ask_refusal;

@@ -102,6 +102,13 @@ struct hk_ask_python *hk_writer_ask(struct hk_writer *writer);
 struct hk_page *hk_writer_page(struct hk_writer *writer, uint32_t slot, uint32_t stream,
 			       uint64_t position, uint64_t thread, uint32_t tid);
 
+/* Returns whether PART lies in the mapping of this segment. */
+static inline bool hk_writer_holds(const struct hk_writer *writer, const void *part)
+{
+	return (uint64_t)((const char *)part - (const char *)writer->header) <
+	       (uint64_t)writer->mapped_blocks * HK_BLOCK_BYTES;
+}
+
 static inline uint32_t hk_writer_block_of(const struct hk_writer *writer, const void *part)
 {
 	return (uint32_t)(((const char *)part - (const char *)writer->header) / HK_BLOCK_BYTES);

@@ -141,7 +141,7 @@ def test_redirected(case):
                                                  re.sub(r"left \d+ right \d+", "left 55 right 210", re.sub("late .*", "late 55", REDIRECTED))))
     wanted = {("redirect", "changes_number"): 6 * 5, (LEFT, "changes_number"): 6 * 10, ("libchanges_late.so", "changes_number"): 2 * 10,
               (ANYWHERE, "changes_number"): 6 * (20 + 1)}
-    for name, hooks, calls in (("redirected", f"{LIBRARY}:changes_number", wanted), ("not hooked", "mpi", {}), ("denied", f"deny {LIBRARY}:changes_number", None)):
+    for name, hooks, calls in (("redirected", f"{LIBRARY}:changes_number", wanted), ("unhooked", "mpi", {}), ("denied", f"deny {LIBRARY}:changes_number", None)):
         done = case.run.trace(program, hooks=[hooks], options=("--job", name))
         if calls is None:
             expect_true("redirected, denied: nothing changes", "number 15 left 55 right 210" in done.stdout and "550" not in done.stdout)

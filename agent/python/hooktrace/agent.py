@@ -76,10 +76,18 @@ def load() -> ctypes.CDLL:
     return library
 
 
+def is_on(library: ctypes.CDLL) -> bool:
+    """Whether the loaded agent traces this process."""
+    return bool(ctypes.c_int.in_dll(library, "hk_agent_on").value) if hasattr(library, "hk_agent_on") else is_preloaded()
+
+
+def can_start_late(library: ctypes.CDLL) -> bool:
+    """Whether the agent knows how to start in a process that runs already."""
+    return hasattr(library, "hk_start_late")
+
+
 def start_late(library: ctypes.CDLL, settings: Dict[str, str]) -> bool:
     """Has the loaded agent trace this process with SETTINGS, {"HOOK_X": value}. Returns whether it did not before. Raises AgentError if it refuses."""
-    if not hasattr(library, "hk_start_late"):
-        raise AgentError("this agent cannot start in a process that runs already: start the program by `python -m hooktrace run`")
     lines = [f"{name}={value}".encode() for name, value in settings.items()]
     array = (ctypes.c_char_p * (len(lines) + 1))(*lines, None)
     reason = ctypes.create_string_buffer(REASON_BYTES)
@@ -88,6 +96,16 @@ def start_late(library: ctypes.CDLL, settings: Dict[str, str]) -> bool:
     if status < 0:
         raise AgentError(reason.value.decode(errors="replace") or "the agent refuses this process")
     return status == 0
+
+
+def stop_late(library: ctypes.CDLL) -> None:
+    """Has the loaded agent leave this process: all slots lead where they led before. Raises AgentError if it cannot."""
+    if not hasattr(library, "hk_stop_late"):
+        raise AgentError("this agent cannot leave a process")
+    reason = ctypes.create_string_buffer(REASON_BYTES)
+    library.hk_stop_late.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    if library.hk_stop_late(reason, REASON_BYTES) < 0:
+        raise AgentError(reason.value.decode(errors="replace") or "the agent cannot leave this process")
 
 
 def version(library: ctypes.CDLL) -> str:

@@ -1,5 +1,4 @@
 """start() and stop(): tracing of this process, once it runs."""
-import atexit
 import contextlib
 import os
 import re
@@ -52,7 +51,7 @@ def _settings(**values: object) -> Dict[str, str]:
 
 
 def _warn(text: object) -> None:
-    warnings.warn(f"hooktrace: this process is not traced: {text}", RuntimeWarning, stacklevel=4)
+    warnings.warn(f"hooktrace: this process is not traced: {text}", RuntimeWarning, stacklevel=3)
 
 
 def _put(environment: Dict[str, Tuple[Optional[str], str]]) -> None:
@@ -83,13 +82,18 @@ def _find_collector(file: str, settings: Dict[str, str]) -> Tuple[Dict[str, str]
 
 
 def _start(settings: Dict[str, str], children: bool) -> None:
-    """Starts the agent late. Raises AgentError or CollectorError."""
-    file = agent.path()
-    if file is None:
-        agent.load()  # raises, or finds one that something else has loaded
-        file = agent.path() or agent.LIBRARY
-    variables, _state.directory = _find_collector(file, settings)
+    """Has the agent trace this process. Raises AgentError or CollectorError."""
     library = agent.load()
+    if agent.is_on(library):
+        return
+    if agent.is_preloaded():
+        # stop() ended what the preloaded agent began: the job of the environment is still this process's.
+        agent.start_late(library, {})
+        return
+    if not agent.can_start_late(library):
+        raise agent.AgentError("this agent cannot start in a process that runs already: start the program by `python -m hooktrace run`")
+    file = agent.path() or agent.LIBRARY
+    variables, _state.directory = _find_collector(file, settings)
     agent.start_late(library, {name: value for name, value in variables.items() if name.startswith("HOOK_")})
     if children:
         variables.pop("LD_PRELOAD", None)
@@ -105,8 +109,8 @@ def start(*, hooks: Words = None, level: Words = None, store: Optional[str] = No
     hooks, level, store, job, budget (percent of the process's time), on_full, upstream, keep, device_time: as `hookcli run` has them; hooks and level
     may be lists. children: also trace programs that this process starts. quiet: do not print the path of the job to stderr.
 
-    If the agent was preloaded (`python -m hooktrace run`), the settings of that command hold and the ones given here do not. A second start()
-    changes nothing. Without an agent or a collector a RuntimeWarning says what to do, False is returned, and the program runs on untraced.
+    If the process is traced already, by `python -m hooktrace run` or `hookcli attach`, those settings hold and the ones given here do not. A second
+    start() changes nothing; one after a stop() opens a new job. Without an agent or a collector a RuntimeWarning says what to do, False is returned, and the program runs on untraced.
     Raises ValueError for a level that does not exist.
     """
     level = _joined(level)
@@ -117,10 +121,7 @@ def start(*, hooks: Words = None, level: Words = None, store: Optional[str] = No
         if _state.on:
             return True
         try:
-            if agent.is_preloaded():
-                agent.load()
-            else:
-                _start(settings, children)
+            _start(settings, children)
         except (agent.AgentError, collector.CollectorError) as error:
             _warn(error)
             return False
@@ -131,9 +132,10 @@ def start(*, hooks: Words = None, level: Words = None, store: Optional[str] = No
 
 
 def stop() -> None:
-    """Ends what start() began: ranges, marks, steps and counters do nothing any more, and programs that are started from now on are not traced.
+    """Ends tracing of this process, however it began: C calls go their own way again, ranges, marks, steps and counters do nothing any more,
+    functions that hooktrace.replace() redirected are called again, and programs that are started from now on are not traced.
 
-    Nothing happens if tracing is off.
+    Nothing happens if tracing is off. A RuntimeWarning says why if the agent cannot leave the process.
     """
     with _state.lock:
         if not _state.on:
@@ -141,6 +143,10 @@ def stop() -> None:
         _state.on = bool(_native.annotate(False))
         _take_back(_state.environment)
         _state.environment = {}
+        try:
+            agent.stop_late(agent.load())
+        except agent.AgentError as error:
+            warnings.warn(f"hooktrace: this process is still traced: {error}", RuntimeWarning, stacklevel=2)
 
 
 def is_on() -> bool:
@@ -163,6 +169,3 @@ def trace(**settings: object) -> Iterator[bool]:
     finally:
         if not before:
             stop()
-
-
-atexit.register(stop)

@@ -24,6 +24,8 @@ static struct hk_report_exit exit_of(const Hk__Process *process, bool silent)
 		return (struct hk_report_exit){.kind = "exec"};
 	case HK__EXIT_KIND__EXIT_SIGNAL:
 		return (struct hk_report_exit){"signal", true, process->exit_code};
+	case HK__EXIT_KIND__EXIT_DETACHED:
+		return (struct hk_report_exit){.kind = "detached"};
 	case HK__EXIT_KIND__EXIT_OOM:
 		return (struct hk_report_exit){.kind = "oom"};
 	default:

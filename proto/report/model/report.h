@@ -20,8 +20,8 @@
 
 /* How a process or a job ended. */
 struct hk_report_exit {
-	/* "running", "exited", "exec", "signal", "oom", "vanished", or "silent": the process ran
-	 * when its node was last heard. Static. */
+	/* "running", "exited", "exec", "signal", "oom", "vanished", "detached": it ran on without
+	 * tracing, or "silent": it ran when its node was last heard. Static. */
 	const char *kind;
 	bool have_code;
 	int32_t code; /* exit status or signal number */

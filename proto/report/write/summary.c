@@ -235,7 +235,9 @@ static int ranks_spread(const struct summary *summary)
 	size_t shown = 0;
 	for (size_t i = 0; r == 0 && i < report->rank_count && shown < OPEN_SHOWN; i++) {
 		const struct hk_report_exit *exit = &report->ranks[i].exit;
-		if (strcmp(exit->kind, "exited") != 0 || exit->code != 0) {
+		bool well =
+		    strcmp(exit->kind, "exited") == 0 || strcmp(exit->kind, "detached") == 0;
+		if (!well || exit->code != 0) {
 			fprintf(summary->output, "%srank %" PRId32 " %s %" PRId32,
 				shown++ > 0 ? ", " : "", report->ranks[i].rank, exit->kind,
 				exit->code);

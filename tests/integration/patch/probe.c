@@ -294,7 +294,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	hk_hookset_load(environment, &hooks);
 	hk_dl_start();
 	hk_entry_start(hk_pointer_of_entry);
-	hk_patch_start(&hooks, forget);
+	hk_patch_start(&hooks, forget, false);
 	hk_patch_rescan();
 }
 

@@ -1,0 +1,1 @@
+"""Names of older tools, made of this package."""
