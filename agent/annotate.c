@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/annotate_names.h"
+#include "agent/call/control.h"
 #include "agent/call/count.h"
 #include "agent/call/enter.h"
 #include "agent/call/measure.h"
@@ -240,6 +241,11 @@ EXPORTED void hk_step(uint64_t step)
 		atomic_store_explicit(&hk_process.writer.header->step, step + 1,
 				      memory_order_relaxed);
 	}
+}
+
+EXPORTED void hk_pause(int paused)
+{
+	hk_control_pause(paused != 0);
 }
 
 EXPORTED void hk_counter(const char *name, double value)

@@ -266,7 +266,8 @@ void hk_site_table_relevel(uint32_t index)
 	uint8_t lazy = hot->flags & HK_HOT_LAZY, control = HK_CONTROL_PASS;
 	bool spare = index >= HK_SPARE_FIRST && index < HK_PLAIN_FIRST;
 	uint32_t stack_rate;
-	site->level = level_of(site, &site->pinned, &stack_rate);
+	uint8_t level = level_of(site, &site->pinned, &stack_rate);
+	site->level = hk_rules_cap(level, hot->hook->meaning);
 	hk_limit_set(index, stack_rate);
 	if (spare && site->level > HK_LEVEL_COUNT) {
 		site->level = HK_LEVEL_COUNT;

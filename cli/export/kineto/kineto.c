@@ -17,6 +17,8 @@
 
 #define BEGIN "{\"schemaVersion\": 1, \"generator\": \"hooktrace\","
 
+#define NO_STEP UINT64_MAX /* HK_NO_STEP of agent/hooktrace.h */
+
 /* A thread's open calls, and its current step of the main loop. */
 struct thread {
 	const struct hk_export_thread *shown;
@@ -384,8 +386,8 @@ static void begin_step(struct hk_exporter *kineto, struct thread *thread,
 		       const struct hk_slice *slice)
 {
 	end_step(kineto, thread, slice->start_ns);
-	thread->in_step = true;
 	thread->step = word_of(slice, HK_KEY_STEP);
+	thread->in_step = thread->step != NO_STEP;
 	thread->step_ns = slice->start_ns;
 }
 
