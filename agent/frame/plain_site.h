@@ -31,6 +31,9 @@ struct hk_plain_request {
  * not exist and there is no room for it, or no call of the kernel may be made for it. */
 uint32_t hk_plain_site_define(const struct hk_plain_request *request);
 
+/* The same inside of the agent, with signals blocked and without the process lock. */
+uint32_t hk_plain_site_define_inside(const struct hk_plain_request *request);
+
 /* Returns the hook of plain sites of DOMAIN, whose calls fail as ERROR says (enum hk_error_rule),
  * or NULL if it cannot be made. DOMAIN has at most 15 bytes. */
 const struct hk_hook *hk_plain_site_hook(struct hk_plain_text domain, uint8_t error);
