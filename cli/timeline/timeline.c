@@ -290,7 +290,10 @@ static void count(struct timeline *timeline)
 
 static int run(struct timeline *timeline, const char *directory)
 {
-	int rc = hk_stream_new(timeline->snapshot, directory, timeline->tracks, &timeline->stream);
+	/* Flows count calls from the job's start on. */
+	int64_t from_ns = timeline->ops->flows ? INT64_MIN : timeline->options->from_ns;
+	int rc = hk_stream_new(timeline->snapshot, directory, timeline->tracks, from_ns,
+			       &timeline->stream);
 
 	if (rc < 0) {
 		return rc;

@@ -27,6 +27,7 @@ struct hk_stream {
 	struct hk_stream_source *sources; /* array of the processes with a file */
 	size_t source_count;
 	uint64_t origin_ns, start_ns;
+	int64_t from_ns; /* since the job's start; records that end before it may be left out */
 	struct hk_stream_stats stats;
 };
 
@@ -68,11 +69,30 @@ static bool is_ours(int rc)
 	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
 }
 
+/* Times in headers are rounded to ticks; this is more than any of them is off. */
+#define ROUNDED_NS 1000
+
+/* The chunks that a cursor reads. */
+struct wanted {
+	const struct hk_report_clock *clock;
+	int64_t from_ns;
+};
+
+static bool wants(void *context, const struct hk_chunk_header *header)
+{
+	const struct wanted *wanted = context;
+	__int128 end_ns = hk_report_clock_ns(wanted->clock, header->max_end_ticks);
+
+	return end_ns + ROUNDED_NS >= wanted->from_ns;
+}
+
 static int open_source(struct hk_stream *stream, const char *directory,
 		       struct hk_process_track *track, const struct hk_report_clock *clocks)
 {
 	const Hk__Process *process = hk_process_track_process(track);
 	struct hk_stream_source *source = &stream->sources[stream->source_count];
+	size_t ordinal = hk_process_track_ordinal(track);
+	struct wanted wanted = {&clocks[ordinal], stream->from_ns};
 	int fd = hk_source_open(stream->snapshot->job, directory, process);
 	int rc;
 
@@ -80,7 +100,7 @@ static int open_source(struct hk_stream *stream, const char *directory,
 		stream->stats.unrecorded++;
 		return 0;
 	}
-	rc = fd < 0 ? fd : hk_cursor_new(stream->loader, fd, &source->cursor);
+	rc = fd < 0 ? fd : hk_cursor_new_some(stream->loader, fd, wants, &wanted, &source->cursor);
 	if (rc < 0) {
 		if (fd >= 0) {
 			close(fd);
@@ -91,7 +111,7 @@ static int open_source(struct hk_stream *stream, const char *directory,
 	}
 	source->fd = fd;
 	source->track = track;
-	source->clock = clocks[hk_process_track_ordinal(track)];
+	source->clock = clocks[ordinal];
 	source->tick_ns_q32 = process->tick_ns_q32 ? process->tick_ns_q32 : 1ull << 32;
 	stream->source_count++;
 	stream->stats.total += hk_cursor_stats(source->cursor)->records;
@@ -135,7 +155,7 @@ static int open_sources(struct hk_stream *stream, const char *directory)
 }
 
 int hk_stream_new(const Hk__Snapshot *snapshot, const char *directory, struct hk_tracks *tracks,
-		  struct hk_stream **ret_stream)
+		  int64_t from_ns, struct hk_stream **ret_stream)
 {
 	struct hk_stream *stream = calloc(1, sizeof(*stream));
 
@@ -144,6 +164,7 @@ int hk_stream_new(const Hk__Snapshot *snapshot, const char *directory, struct hk
 	}
 	stream->snapshot = snapshot;
 	stream->tracks = tracks;
+	stream->from_ns = from_ns;
 	int rc = open_sources(stream, directory);
 	if (rc < 0) {
 		hk_stream_free(stream);

@@ -47,10 +47,11 @@ struct hk_stream_gap {
 /* Returns 0, or a negative result that ends hk_stream_gaps. */
 typedef int hk_stream_gap_fn(void *context, const struct hk_stream_gap *gap);
 
-/* Opens the files of the processes of TRACKS in DIRECTORY. Returns 0, -ENOMEM, -EMFILE or -ENFILE.
- * Files that cannot be read are counted and left out. */
+/* Opens the files of the processes of TRACKS in DIRECTORY. FROM_NS, in ns since the job's start,
+ * allows to leave out chunks whose records all end before it; INT64_MIN: all records. Returns 0,
+ * -ENOMEM, -EMFILE or -ENFILE. Files that cannot be read are counted and left out. */
 int hk_stream_new(const Hk__Snapshot *snapshot, const char *directory, struct hk_tracks *tracks,
-		  struct hk_stream **ret_stream);
+		  int64_t from_ns, struct hk_stream **ret_stream);
 
 /* Frees STREAM and returns NULL; accepts NULL. */
 struct hk_stream *hk_stream_free(struct hk_stream *stream);

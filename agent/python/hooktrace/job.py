@@ -42,7 +42,7 @@ STACKS = _columns("i rank", "i ranks", "w function", "w library", "l calls", "l 
 
 
 class Records:
-    """The recorded calls of a job, read as they are asked for. Each use reads the job's files anew, in bounded memory.
+    """The recorded calls of a job, read as they are asked for. Each use reads the job's files again, in bounded memory.
 
     Iterate over it for Tables; or give it to pyarrow.table(), pyarrow.RecordBatchReader.from_stream(), polars.DataFrame() or
     anything else that takes an Arrow stream.

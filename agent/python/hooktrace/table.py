@@ -159,7 +159,7 @@ def _valid(values: Sequence[Any]) -> bytes:
 
 
 def _joined(texts: Sequence[Optional[str]]) -> Tuple[bytes, bytes]:
-    """Offsets and bytes of TEXTS; None is as an empty one."""
+    """Offsets and bytes of TEXTS; a missing one becomes an empty one."""
     encoded = [(text or "").encode("utf-8", "replace") for text in texts]
     ends = array.array("i", [0])
     total = 0

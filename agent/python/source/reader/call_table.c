@@ -312,7 +312,8 @@ static int put_arguments(struct hk_call_table *table, const struct hk_arguments 
 	return put_text(table, (size_t)at, table->json_text, (size_t)size);
 }
 
-/* Adds RESULT, if the call has one: a text as it is, anything else in JSON's form. */
+/* Adds RESULT, if the call has one: a text as it is, anything else in JSON's form without the
+ * quotation marks around it. */
 static int put_result(struct hk_call_table *table, const struct hk_argument *result)
 {
 	struct hk_json json = {.output = table->json};
@@ -332,7 +333,10 @@ static int put_result(struct hk_call_table *table, const struct hk_argument *res
 	if (fflush(table->json) || ferror(table->json) || size < 0) {
 		return -ENOMEM;
 	}
-	return size ? put_text(table, (size_t)at, table->json_text, (size_t)size) : 0;
+	size_t quoted = size >= 2 && table->json_text[0] == '"';
+	return size ? put_text(table, (size_t)at, table->json_text + quoted,
+			       (size_t)size - 2 * quoted)
+		    : 0;
 }
 
 static int put_details(struct hk_call_table *table, const struct hk_slice *slice)

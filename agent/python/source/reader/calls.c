@@ -73,7 +73,8 @@ static int begin(struct hk_calls *calls, const struct hk_calls_options *options)
 	int rc = hk_tracks_new(snapshot, keep, (void *)options, &calls->tracks);
 
 	if (rc == 0) {
-		rc = hk_stream_new(snapshot, calls->job->directory, calls->tracks, &calls->stream);
+		rc = hk_stream_new(snapshot, calls->job->directory, calls->tracks, calls->from_ns,
+				   &calls->stream);
 	}
 	if (rc < 0) {
 		return rc;
@@ -154,12 +155,25 @@ struct hk_calls_counts hk_calls_counts(const struct hk_calls *calls)
 	};
 }
 
+/* Returns how many calls of NEST are open at TIME_NS. Calls that have ended stay in it until the
+ * next one of their thread begins. */
+static uint32_t depth_at(const struct hk_nest *nest, uint64_t time_ns)
+{
+	uint32_t depth = nest->depth;
+
+	while (depth > 0 && nest->slices[depth - 1].end_ns <= time_ns) {
+		depth--;
+	}
+	return depth;
+}
+
 static int add_instant(struct hk_calls *calls, struct hk_tracks_thread *thread,
 		       struct hk_slice *slice)
 {
 	calls->calls++;
 	slice->end_ns = slice->start_ns;
-	return hk_call_table_add(calls->table, &thread->shown, slice, thread->nest.depth);
+	return hk_call_table_add(calls->table, &thread->shown, slice,
+				 depth_at(&thread->nest, slice->start_ns));
 }
 
 static int add_call(struct hk_calls *calls, const struct hk_stream_record *record)
