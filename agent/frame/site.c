@@ -347,18 +347,10 @@ void hk_site_retire(struct hk_span span)
 
 void hk_site_resume(bool same_hooks, uint8_t level)
 {
-	live = same_hooks ? live : 0;
-	for (uint32_t i = 0; i < site_count; i++) {
-		struct hk_site_item *site = site_at(i);
-		if (!hot_at(i)->original) {
-			site->own_level = level; /* the site of a name, which stays */
-		} else if (!same_hooks && !site->retired) {
-			retire(i);
-		}
-		if (!same_hooks && !site->retired) {
-			enliven(i);
-		}
+	for (uint32_t i = 0; i < site_count && !same_hooks; i++) {
+		retire(i);
 	}
+	live = same_hooks ? live : 0;
 	hk_site_table_renew(level);
 	hk_site_table_relevel_all();
 }

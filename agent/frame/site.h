@@ -48,7 +48,7 @@ bool hk_site_is_thunk(const void *address);
 void hk_site_cut(void);
 
 /* Tracing begins once more, after hk_site_table_pass_all. SAME_HOOKS: under the hooks of before;
- * otherwise the sites of functions are retired. LEVEL is that of sites of names. Under the process
+ * otherwise the sites of functions are retired. LEVEL is that of plain sites. Under the process
  * lock. */
 void hk_site_resume(bool same_hooks, uint8_t level);
 
