@@ -134,8 +134,22 @@ def check_no_agent(run):
     expect("off: calls", run.report(run.path("store", "off"))["calls"], [])
 
 
+def check_pinned(run):
+    """A level given at the start covers sites and functions at pointers, by function and library."""
+    run.trace(program(run), hooks=["mpi"], level=["record", "fails*=count", "/srv/model.py:leaf*=off", "torch:method=count"],
+              options=("--job", "pinned"))
+    report = run.report(run.path("store", "pinned"))
+    rows = python_rows(report)
+    expect("a function at count", (rows["fails (model.py:10)"]["calls"], rows["fails (model.py:10)"]["p50_ns"]), (20, None))
+    expect_true("its neighbour at record", rows["recurse (model.py:4)"]["p50_ns"] is not None)
+    expect("a function that is off", "leaf (model.py:3)" in rows, False)
+    pointers = {row["function"]: row["p50_ns"] is not None for row in report["calls"] if row["library"] == "torch"}
+    expect("which functions at pointers have times", pointers, {"constant": True, "method": False, "fails": False})
+
+
 def test(run):
     check_no_agent(run)
+    check_pinned(run)
     for level in ("record", "time", "count", "sample"):
         done = run.trace(program(run), hooks=["*:sites_*"], level=level, options=("--job", level))
         expect(f"{level}: output", done.stdout, "1\n")
