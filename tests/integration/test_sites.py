@@ -14,10 +14,12 @@ CALLS = {
     "thread (model.py:7)": (4000, 0), "left by a thread (model.py:8)": (4, 0), "never left (model.py:9)": (10, 0),
     "fails (model.py:10)": (20, 7),
 }
+# Not inside of another call of the domain; those that were left count as such.
+OUTERMOST = {"outer (model.py:1)": 31, "inner (model.py:2)": 5, "leaf (model.py:3)": 1, "recurse (model.py:4)": 2, "thread (model.py:7)": 4000}
 CHILD = {"leaf (model.py:3)": 3, "child (model.py:5)": 1}
 # The ends of these calls were never seen.
 LEFT = {"inner (model.py:2)": 5, "left by a thread (model.py:8)": 4, "never left (model.py:9)": 10, "sites_around": 5}
-AROUND = 45
+AROUND, AROUND_INSIDE = 55, 10
 # Of functions at pointers: calls with a result of 0 fail.
 POINTERS = {"constant": (12, 1), "method": (12, 0), "fails": (12, 3)}
 UNTRACKED = 2
@@ -43,6 +45,9 @@ def check_calls(report, timed):
     expect("calls of a child", {function: row["calls"] for function, row in python_rows(report, "helper").items()}, CHILD)
     around = [row for row in report["calls"] if row["function"] == "sites_around"]
     expect("calls of a hooked function", [row["calls"] for row in around], [AROUND])
+    expect("outermost ones", [row["outermost_calls"] for row in around], [AROUND - AROUND_INSIDE if timed else None])
+    expect("outermost calls", {function: row["outermost_calls"] for function, row in rows.items() if function in OUTERMOST},
+           OUTERMOST if timed else dict.fromkeys(OUTERMOST))
     expect("calls of no site", report["job"]["calls_untracked"], UNTRACKED)
     pointers = {row["function"]: (row["calls"], row["errors"]) for row in report["calls"] if row["library"] == "torch"}
     expect("calls of functions at pointers", pointers, {name: (calls, timed and errors) for name, (calls, errors) in POINTERS.items()})
