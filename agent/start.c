@@ -194,7 +194,7 @@ static bool patch(char *const *environment, const struct hk_hookset *set, bool l
 	}
 	(late ? hk_answer_start_late : hk_answer_start)();
 	hk_annotate_names_start(set->default_level);
-	hk_sites_start(set->default_level);
+	hk_sites_start(set);
 	hk_exec_start(environment);
 	if (!again) {
 		hk_patch_start(set, forget, late);

@@ -187,7 +187,8 @@ static bool publish(const struct hk_site_hot *hot)
 	for (uint32_t i = 0; i + 1 < sizeof(entry->domain) && hook->domain[i]; i++) {
 		entry->domain[i] = hook->domain[i];
 	}
-	entry->flags = hook->flags & (uint16_t)~HK_HOOK_TRUSTED;
+	bool spare = hot->index >= HK_SPARE_FIRST && hot->index < HK_PLAIN_FIRST;
+	entry->flags = (hook->flags & (uint16_t)~HK_HOOK_TRUSTED) | (spare ? HK_SITE_COUNTED : 0);
 	entry->meaning = hook->meaning;
 	atomic_store_explicit(&entry->level, site->level, memory_order_relaxed);
 	atomic_store_explicit(&entry->pinned, site->pinned, memory_order_relaxed);
