@@ -1,0 +1,42 @@
+/* call.h: calls functions on a held thread of another process, and restores it. Main thread only.
+ *
+ * The calls run on a stack of their own, with the thread's signals held back. All its registers are
+ * as before afterwards, and a system call in which it was stopped continues. Other threads run on
+ * meanwhile, so that a lock that one of them holds is released. If this process ends in the midst
+ * of a call, the thread returns to where it was.
+ */
+#ifndef HK_CLI_ATTACH_CALL_H
+#define HK_CLI_ATTACH_CALL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/attach/thread.h"
+
+struct hk_remote;
+
+/* Returns the system call in which HELD is stopped, or -1: it was running. Returns -errno below -1
+ * on failure. */
+long hk_remote_system_call(const struct hk_held *held);
+
+/* Prepares HELD for calls. SYSTEM_CALL is the address of a `syscall` instruction in the process.
+ * Returns 0, or -errno, and then the thread is as it was. */
+int hk_remote_begin(const struct hk_held *held, pid_t pid, uint64_t system_call,
+		    struct hk_remote **ret_remote);
+
+/* Copies BYTES of DATA into the process. Returns their address there, or 0 if there is no room. */
+uint64_t hk_remote_put(struct hk_remote *remote, const void *data, size_t bytes);
+
+/* Reads BYTES at ADDRESS. Returns 0 or -errno. */
+int hk_remote_get(const struct hk_remote *remote, uint64_t address, void *data, size_t bytes);
+
+/* Calls the function at ADDRESS. Waits for its end for as long as it takes; WAITING is called every
+ * few seconds. Returns 0 with its result, or -errno: -EFAULT if it crashed. */
+int hk_remote_call(struct hk_remote *remote, uint64_t address, const uint64_t arguments[3],
+		   void (*waiting)(void), uint64_t *ret_result);
+
+/* Restores the thread, which still has to be let go. */
+void hk_remote_end(struct hk_remote *remote);
+
+#endif
