@@ -21,34 +21,35 @@
 #define AREA_BYTES (1u << 20)
 #define PAGE_BYTES 4096u
 #define STATE_BYTES_MOST 65536u
+#define RED_ZONE 128u
 #define WAIT_MS 5000
-#define STEPS_MAX 8
 #define SYSCALL_BYTES 2u
+#define RESTORER_BYTES 9u
 
-/* The area in the process, from its start: a page of code, data, the stack, the frame. */
+/* The area in the process, from its start: a page of code, data, the stack. */
 #define CODE_AT 0u
 #define RESULT_AT PAGE_BYTES
-#define OLD_STACK_AT (PAGE_BYTES + 64u)
-#define DATA_AT (PAGE_BYTES + 256u)
+#define DATA_AT (PAGE_BYTES + 64u)
 #define DATA_END (AREA_BYTES / 4)
-#define FRAME_AT (AREA_BYTES - 2 * STATE_BYTES_MOST)
+#define STACK_AT (AREA_BYTES - PAGE_BYTES)
 
-/* Calls the function in rbx, stores its result where r12 points to, and returns from the frame of a
- * signal at rsp. */
+/* Calls the function in rbx, stores its result where r12 points to, and continues at r13 with the
+ * stack at r14. */
 static const uint8_t code[] = {
-    0xff, 0xd3,			  /* call *%rbx */
-    0x49, 0x89, 0x04, 0x24,	  /* mov %rax, (%r12) */
-    0xb8, 0x0f, 0x00, 0x00, 0x00, /* mov $SYS_rt_sigreturn, %eax */
-    0x0f, 0x05,			  /* syscall */
-    0x0f, 0x0b,			  /* ud2 */
+    0xff, 0xd3,		    /* call *%rbx */
+    0x49, 0x89, 0x04, 0x24, /* mov %rax, (%r12) */
+    0x4c, 0x89, 0xf4,	    /* mov %r14, %rsp */
+    0x41, 0xff, 0xe5,	    /* jmp *%r13 */
 };
-#define CODE_RETURNED (sizeof(code) - 2) /* behind the system call */
 
 struct hk_remote {
 	pid_t tid, pid;
-	uint64_t system_call; /* a `syscall` instruction of the process */
+	struct hk_remote_functions functions;
 	uint64_t area;
-	uint64_t data; /* next free byte of its data */
+	uint64_t data;	/* next free byte of its data */
+	uint64_t frame; /* on the thread's own stack: struct frame */
+	uint64_t error; /* address of its errno; 0: not known yet */
+	int saved_error;
 	struct user_regs_struct registers;
 	uint64_t mask;
 	size_t state_bytes;
@@ -68,11 +69,11 @@ struct frame {
 	uint64_t mask;
 };
 
+#define STACK_INVALID 0x7777
 #define FRAME_FLAGS 7u /* xstate, ss is valid, ss is restored strictly */
 #define STATE_SOFTWARE_AT 464u
 #define STATE_MAGIC1 0x46505853u
 #define STATE_MAGIC2 0x46505845u
-#define STATE_AT_FRAME 1024u /* from the frame on; its address is a multiple of 64 */
 
 /* What the kernel keeps in bytes of the state that the processor does not use. */
 struct state_software {
@@ -136,54 +137,12 @@ static int save(struct hk_remote *remote)
 	return r;
 }
 
-static int restore(struct hk_remote *remote)
-{
-	struct iovec state = {remote->state, remote->state_bytes};
-	int r = set_registers(remote->tid, &remote->registers);
-
-	if (ptrace(PTRACE_SETREGSET, remote->tid, NT_X86_XSTATE, &state) < 0 ||
-	    ptrace(PTRACE_SETSIGMASK, remote->tid, sizeof(remote->mask), &remote->mask) < 0) {
-		r = -errno;
-	}
-	return r;
-}
-
 long hk_remote_system_call(const struct hk_held *held)
 {
 	struct user_regs_struct registers;
 	int r = get_registers(held->tid, &registers);
 
 	return r < 0 ? r - 1 : (long)registers.orig_rax < 0 ? -1 : (long)registers.orig_rax;
-}
-
-/* ---- one system call ---- */
-
-/* Makes the thread execute system call NUMBER. Returns its result, or -errno. */
-static long make_call(struct hk_remote *remote, long number, const uint64_t arguments[6])
-{
-	struct user_regs_struct now = remote->registers;
-
-	now.rip = remote->system_call;
-	now.rax = (uint64_t)number;
-	now.orig_rax = ~0ULL; /* no system call to be started again */
-	now.rdi = arguments[0];
-	now.rsi = arguments[1];
-	now.rdx = arguments[2];
-	now.r10 = arguments[3];
-	now.r8 = arguments[4];
-	now.r9 = arguments[5];
-	int r = set_registers(remote->tid, &now);
-	for (int i = 0; r == 0 && i < STEPS_MAX; i++) {
-		if (ptrace(PTRACE_SINGLESTEP, remote->tid, NULL, NULL) < 0) {
-			return -errno;
-		}
-		int status = hk_thread_await(remote->tid, WAIT_MS);
-		r = status < 0 ? status : get_registers(remote->tid, &now);
-		if (r == 0 && now.rip == remote->system_call + SYSCALL_BYTES) {
-			return (long)now.rax;
-		}
-	}
-	return r < 0 ? r : -EFAULT;
 }
 
 /* ---- the frame that the thread returns from ---- */
@@ -205,14 +164,10 @@ static void restart(struct frame *frame, const struct user_regs_struct *register
 	}
 }
 
-static int write_frame(struct hk_remote *remote)
+/* The bytes of FRAME but for its state, which only this call fills. */
+static struct frame make_frame(const struct hk_remote *remote, uint64_t state)
 {
 	const struct user_regs_struct *r = &remote->registers;
-	static uint8_t state[STATE_BYTES_MOST + sizeof(uint32_t)];
-	struct state_software software = {.magic1 = STATE_MAGIC1,
-					  .extended_bytes =
-					      (uint32_t)(remote->state_bytes + sizeof(uint32_t)),
-					  .bytes = (uint32_t)remote->state_bytes};
 	struct frame frame = {.flags = FRAME_FLAGS,
 			      .r8 = r->r8,
 			      .r9 = r->r9,
@@ -235,87 +190,41 @@ static int write_frame(struct hk_remote *remote)
 			      .cs = (uint16_t)r->cs,
 			      .ss = (uint16_t)r->ss,
 			      .mask = remote->mask,
-			      .state = remote->area + FRAME_AT + STATE_AT_FRAME};
-	const uint32_t magic2 = STATE_MAGIC2;
+			      .state = state,
+			      /* The kernel leaves the alternate stack as it is. */
+			      .stack = {.ss_flags = STACK_INVALID}};
 
 	restart(&frame, r);
+	return frame;
+}
+
+/* Writes the frame below the thread's stack, as the kernel does for a signal. */
+static int write_frame(struct hk_remote *remote)
+{
+	static uint8_t state[STATE_BYTES_MOST + sizeof(uint32_t)];
+	struct state_software software = {.magic1 = STATE_MAGIC1,
+					  .extended_bytes =
+					      (uint32_t)(remote->state_bytes + sizeof(uint32_t)),
+					  .bytes = (uint32_t)remote->state_bytes};
+	const uint32_t magic2 = STATE_MAGIC2;
+
 	memcpy(&software.features, remote->state + STATE_SOFTWARE_AT, sizeof(software.features));
 	memcpy(state, remote->state, remote->state_bytes);
 	memcpy(state + STATE_SOFTWARE_AT, &software, sizeof(software));
 	memcpy(state + remote->state_bytes, &magic2, sizeof(magic2));
-	int error =
-	    hk_remote_get(remote, remote->area + OLD_STACK_AT, &frame.stack, sizeof(frame.stack));
-	error = error ? error : set(remote, remote->area + FRAME_AT, &frame, sizeof(frame));
-	return error ? error
-		     : set(remote, frame.state, state, remote->state_bytes + sizeof(magic2));
+	size_t bytes = remote->state_bytes + sizeof(magic2);
+	uint64_t at = (remote->registers.rsp - RED_ZONE - bytes) & ~63ULL;
+	remote->frame = (at - sizeof(struct frame)) & ~15ULL;
+	const struct frame frame = make_frame(remote, at);
+	int r = set(remote, at, state, bytes);
+	r = r < 0 ? r : set(remote, remote->frame, &frame, sizeof(frame));
+	/* What is called returns to the code behind a handler. */
+	const uint64_t restorer = remote->functions.restorer;
+	r = r < 0 ? r : set(remote, remote->frame - sizeof(restorer), &restorer, sizeof(restorer));
+	return r < 0 ? -EAGAIN : 0;
 }
 
-/* Makes the area: code, the thread's alternate stack as it is, and the frame. */
-static int make_area(struct hk_remote *remote)
-{
-	const uint64_t all = ~0ULL;
-	if (ptrace(PTRACE_SETSIGMASK, remote->tid, sizeof(all), &all) < 0) {
-		return -errno;
-	}
-	long area = make_call(remote, SYS_mmap,
-			      (const uint64_t[6]){0, AREA_BYTES, PROT_READ | PROT_WRITE,
-						  MAP_PRIVATE | MAP_ANONYMOUS, ~0ULL, 0});
-	if (area < 0 && area > -4096) {
-		return (int)area;
-	}
-	remote->area = (uint64_t)area;
-	remote->data = remote->area + DATA_AT;
-	int r = set(remote, remote->area + CODE_AT, code, sizeof(code));
-	long done = r < 0 ? r
-			  : make_call(remote, SYS_mprotect,
-				      (const uint64_t[6]){remote->area, PAGE_BYTES,
-							  PROT_READ | PROT_EXEC, 0, 0, 0});
-	done = done < 0
-		   ? done
-		   : make_call(remote, SYS_sigaltstack,
-			       (const uint64_t[6]){0, remote->area + OLD_STACK_AT, 0, 0, 0, 0});
-	return done < 0 ? (int)done : write_frame(remote);
-}
-
-int hk_remote_begin(const struct hk_held *held, pid_t pid, uint64_t system_call,
-		    struct hk_remote **ret_remote)
-{
-	struct hk_remote *remote = calloc(1, sizeof(*remote));
-	int r = remote ? 0 : -ENOMEM;
-
-	if (remote) {
-		remote->tid = held->tid;
-		remote->pid = pid;
-		remote->system_call = system_call;
-		r = save(remote);
-	}
-	if (r == 0 && ptrace(PTRACE_SETOPTIONS, held->tid, NULL, PTRACE_O_TRACESYSGOOD) < 0) {
-		r = -errno;
-	}
-	if (r < 0) {
-		free(remote);
-		return r;
-	}
-	r = make_area(remote);
-	if (r < 0) {
-		hk_remote_end(remote);
-		return r;
-	}
-	*ret_remote = remote;
-	return 0;
-}
-
-void hk_remote_end(struct hk_remote *remote)
-{
-	if (remote->area) {
-		make_call(remote, SYS_munmap,
-			  (const uint64_t[6]){remote->area, AREA_BYTES, 0, 0, 0, 0});
-	}
-	restore(remote);
-	free(remote);
-}
-
-/* ---- calls ---- */
+/* ---- running ---- */
 
 static bool is_crash(int status)
 {
@@ -324,28 +233,24 @@ static bool is_crash(int status)
 				     signal == SIGFPE || signal == SIGTRAP || signal == SIGSYS);
 }
 
-/* Lets the thread run until it is about to return from the frame. */
-static int run(struct hk_remote *remote, void (*waiting)(void))
+/* Lets the thread run to the next start or end of a system call. */
+static int run_on(struct hk_remote *remote, void (*waiting)(void), struct user_regs_struct *ret_now)
 {
-	struct user_regs_struct now;
-
 	for (;;) {
 		if (ptrace(PTRACE_SYSCALL, remote->tid, NULL, NULL) < 0) {
 			return -errno;
 		}
 		int status;
 		while ((status = hk_thread_await(remote->tid, WAIT_MS)) == -ETIMEDOUT) {
-			waiting();
+			if (waiting) {
+				waiting();
+			}
 		}
-		if (status < 0) {
-			return status;
-		}
-		int r = get_registers(remote->tid, &now);
+		int r = status < 0 ? status : get_registers(remote->tid, ret_now);
 		if (r < 0) {
 			return r;
 		}
-		if (WSTOPSIG(status) == (SIGTRAP | 0x80) &&
-		    now.rip == remote->area + CODE_AT + CODE_RETURNED) {
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
 			return 0;
 		}
 		if (is_crash(status)) {
@@ -354,27 +259,180 @@ static int run(struct hk_remote *remote, void (*waiting)(void))
 	}
 }
 
-int hk_remote_call(struct hk_remote *remote, uint64_t address, const uint64_t arguments[3],
-		   void (*waiting)(void), uint64_t *ret_result)
+/* Returns whether the thread is about to return from the frame. */
+static bool is_returning(const struct hk_remote *remote, const struct user_regs_struct *now)
 {
+	return now->rip == remote->functions.restorer + RESTORER_BYTES &&
+	       now->orig_rax == SYS_rt_sigreturn;
+}
+
+/* Lets the thread run until then. A function that crashed is left at once. */
+static int run(struct hk_remote *remote, void (*waiting)(void), long wanted, uint64_t *ret_wanted)
+{
+	struct user_regs_struct now;
+	int r = 0, crashed = 0;
+
+	while ((r = run_on(remote, waiting, &now)) == 0 || (r == -EFAULT && !crashed)) {
+		if (r == -EFAULT) {
+			crashed = r;
+			now.rip = remote->functions.restorer;
+			now.rsp = remote->frame;
+			now.orig_rax = ~0ULL;
+			set_registers(remote->tid, &now);
+		} else if (is_returning(remote, &now)) {
+			return crashed;
+		} else if ((long)now.orig_rax == wanted) {
+			*ret_wanted = now.rax; /* the last one is that of the call's end */
+		}
+	}
+	return r;
+}
+
+/* Starts FUNCTION on the thread, with the stack at STACK, where its return address is. */
+static int enter(struct hk_remote *remote, uint64_t function, uint64_t stack,
+		 const uint64_t arguments[6])
+{
+	const uint64_t all = ~0ULL;
 	struct user_regs_struct now = remote->registers;
 
-	now.rip = remote->area + CODE_AT;
-	now.rsp = remote->area + FRAME_AT; /* the frame, as after the pop of its return address */
-	now.rbx = address;
-	now.r12 = remote->area + RESULT_AT;
+	now.rip = function;
+	now.rsp = stack;
 	now.rdi = arguments[0];
 	now.rsi = arguments[1];
 	now.rdx = arguments[2];
+	now.rcx = arguments[3];
+	now.r8 = arguments[4];
+	now.r9 = arguments[5];
 	now.rax = 0; /* vector registers with arguments */
 	now.rbp = 0;
-	now.orig_rax = ~0ULL;
+	now.orig_rax = ~0ULL;	 /* no system call to be started again */
 	now.eflags &= ~0x400ULL; /* the direction flag */
 	int r = set_registers(remote->tid, &now);
-	r = r < 0 ? r : run(remote, waiting);
+	if (r == 0 && ptrace(PTRACE_SETSIGMASK, remote->tid, sizeof(all), &all) < 0) {
+		r = -errno;
+	}
+	return r;
+}
+
+/* Calls FUNCTION of libc, which makes system call NUMBER, on the thread's own stack. */
+static long call_plain(struct hk_remote *remote, uint64_t function, long number,
+		       const uint64_t arguments[6])
+{
+	uint64_t result = 0;
+	int r = enter(remote, function, remote->frame - sizeof(uint64_t), arguments);
+
+	r = r < 0 ? r : run(remote, NULL, number, &result);
+	return r < 0 ? r : (long)result;
+}
+
+int hk_remote_call(struct hk_remote *remote, uint64_t address, const uint64_t arguments[3],
+		   void (*waiting)(void), uint64_t *ret_result)
+{
+	const uint64_t six[6] = {arguments[0], arguments[1], arguments[2]};
+	struct user_regs_struct now;
+	uint64_t unused;
+	int r = enter(remote, remote->area + CODE_AT, remote->area + STACK_AT, six);
+
+	r = r < 0 ? r : get_registers(remote->tid, &now);
+	if (r == 0) {
+		now.rbx = address;
+		now.r12 = remote->area + RESULT_AT;
+		now.r13 = remote->functions.restorer;
+		now.r14 = remote->frame;
+		r = set_registers(remote->tid, &now);
+	}
+	r = r < 0 ? r : run(remote, waiting, -1, &unused);
 	return r < 0 ? r
 		     : hk_remote_get(remote, remote->area + RESULT_AT, ret_result,
 				     sizeof(*ret_result));
+}
+
+/* ---- begin and end ---- */
+
+static int make_area(struct hk_remote *remote)
+{
+	long area = call_plain(remote, remote->functions.map, SYS_mmap,
+			       (const uint64_t[6]){0, AREA_BYTES, PROT_READ | PROT_WRITE,
+						   MAP_PRIVATE | MAP_ANONYMOUS, ~0ULL, 0});
+	if (area <= 0) {
+		return area < 0 && area > -4096 ? (int)area : -ENOMEM;
+	}
+	remote->area = (uint64_t)area;
+	remote->data = remote->area + DATA_AT;
+	int r = set(remote, remote->area + CODE_AT, code, sizeof(code));
+	return r < 0 ? r
+		     : (int)call_plain(remote, remote->functions.protect, SYS_mprotect,
+				       (const uint64_t[6]){remote->area, PAGE_BYTES,
+							   PROT_READ | PROT_EXEC, 0, 0, 0});
+}
+
+/* The program may be about to read errno. */
+static int save_error(struct hk_remote *remote)
+{
+	uint64_t address = 0;
+	int r =
+	    hk_remote_call(remote, remote->functions.error, (const uint64_t[3]){0}, NULL, &address);
+
+	r = r < 0 ? r : hk_remote_get(remote, address, &remote->saved_error, sizeof(int));
+	remote->error = r < 0 ? 0 : address;
+	return r;
+}
+
+int hk_remote_begin(const struct hk_held *held, pid_t pid,
+		    const struct hk_remote_functions *functions, struct hk_remote **ret_remote)
+{
+	struct hk_remote *remote = calloc(1, sizeof(*remote));
+	int r = remote ? 0 : -ENOMEM;
+
+	if (remote) {
+		*remote = (struct hk_remote){.tid = held->tid, .pid = pid, .functions = *functions};
+		r = save(remote);
+	}
+	if (r == 0 && ptrace(PTRACE_SETOPTIONS, held->tid, NULL, PTRACE_O_TRACESYSGOOD) < 0) {
+		r = -errno;
+	}
+	r = r < 0 ? r : write_frame(remote);
+	if (r < 0) {
+		free(remote);
+		return r;
+	}
+	r = make_area(remote);
+	r = r < 0 ? r : save_error(remote);
+	if (r < 0) {
+		hk_remote_end(remote);
+		return r;
+	}
+	*ret_remote = remote;
+	return 0;
+}
+
+/* The kernel restores the thread from the frame. It could leave vector registers out that are not
+ * in the frame's form. */
+static void return_from_frame(struct hk_remote *remote)
+{
+	struct iovec state = {remote->state, remote->state_bytes};
+	struct user_regs_struct now;
+
+	if (run_on(remote, NULL, &now) == 0) {
+		ptrace(PTRACE_SETREGSET, remote->tid, NT_X86_XSTATE, &state);
+	}
+}
+
+void hk_remote_end(struct hk_remote *remote)
+{
+	struct user_regs_struct now;
+
+	if (remote->error) {
+		set(remote, remote->error, &remote->saved_error, sizeof(int));
+	}
+	if (remote->area) {
+		call_plain(remote, remote->functions.unmap, SYS_munmap,
+			   (const uint64_t[6]){remote->area, AREA_BYTES, 0, 0, 0, 0});
+	}
+	if (get_registers(remote->tid, &now) == 0 && is_returning(remote, &now)) {
+		return_from_frame(remote);
+	}
+	free(remote);
 }
 #else
 long hk_remote_system_call(const struct hk_held *held)
@@ -383,12 +441,12 @@ long hk_remote_system_call(const struct hk_held *held)
 	return -ENOTSUP;
 }
 
-int hk_remote_begin(const struct hk_held *held, pid_t pid, uint64_t system_call,
-		    struct hk_remote **ret_remote)
+int hk_remote_begin(const struct hk_held *held, pid_t pid,
+		    const struct hk_remote_functions *functions, struct hk_remote **ret_remote)
 {
 	(void)held;
 	(void)pid;
-	(void)system_call;
+	(void)functions;
 	(void)ret_remote;
 	return -ENOTSUP;
 }

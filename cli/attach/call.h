@@ -16,14 +16,21 @@
 
 struct hk_remote;
 
+/* Functions of the process, by their addresses there. */
+struct hk_remote_functions {
+	uint64_t map, protect, unmap; /* mmap, mprotect, munmap */
+	uint64_t error;		      /* __errno_location */
+	uint64_t restorer; /* the code behind a signal handler, which calls rt_sigreturn */
+};
+
 /* Returns the system call in which HELD is stopped, or -1: it was running. Returns -errno below -1
  * on failure. */
 long hk_remote_system_call(const struct hk_held *held);
 
-/* Prepares HELD for calls. SYSTEM_CALL is the address of a `syscall` instruction in the process.
- * Returns 0, or -errno, and then the thread is as it was. */
-int hk_remote_begin(const struct hk_held *held, pid_t pid, uint64_t system_call,
-		    struct hk_remote **ret_remote);
+/* Prepares HELD for calls, which takes as much of its stack as a signal. Returns 0, -EAGAIN if the
+ * stack has no room now, or -errno, and then the thread is as it was. */
+int hk_remote_begin(const struct hk_held *held, pid_t pid,
+		    const struct hk_remote_functions *functions, struct hk_remote **ret_remote);
 
 /* Copies BYTES of DATA into the process. Returns their address there, or 0 if there is no room. */
 uint64_t hk_remote_put(struct hk_remote *remote, const void *data, size_t bytes);
@@ -36,7 +43,7 @@ int hk_remote_get(const struct hk_remote *remote, uint64_t address, void *data, 
 int hk_remote_call(struct hk_remote *remote, uint64_t address, const uint64_t arguments[3],
 		   void (*waiting)(void), uint64_t *ret_result);
 
-/* Restores the thread, which still has to be let go. */
+/* Restores the thread and its errno. It still has to be let go. */
 void hk_remote_end(struct hk_remote *remote);
 
 #endif

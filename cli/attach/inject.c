@@ -20,6 +20,7 @@
 #define PAUSE_LEAST_NS 50000u
 #define PAUSE_MOST_NS 2000000u
 #define REASON_BYTES 256u
+#define BEGIN_TRIES 3
 #define SETTINGS_MAX 32u
 #define OPEN_FOR_LIBC 0x80000000u /* __RTLD_DLOPEN, for __libc_dlopen_mode */
 
@@ -32,29 +33,49 @@ static int read_memory(pid_t pid, uint64_t address, void *data, size_t bytes)
 	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)bytes ? 0 : -EFAULT;
 }
 
-/* Returns the address of a `syscall` instruction in libc, or 0. Its bytes do, wherever they are. */
-static uint64_t find_system_call(const struct hk_target *target)
+/* Returns the address of the code behind signal handlers in libc, or 0: mov $15, %rax; syscall. */
+static uint64_t find_restorer(const struct hk_target *target)
 {
-	static const uint8_t wanted[] = {0x0f, 0x05};
-	static uint8_t page[4096];
+	static const uint8_t wanted[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	const struct hk_maps *maps = &target->maps;
+	uint64_t address = 0;
 
-	for (size_t i = 0; i < maps->count; i++) {
+	for (size_t i = 0; i < maps->count && !address; i++) {
 		const struct hk_map *map = &maps->list[i];
-		if (!map->executable || !hk_map_is_libc(hk_map_base(map))) {
-			continue;
-		}
-		for (uint64_t at = map->start; at < map->end; at += sizeof(page)) {
-			const uint8_t *found =
-			    read_memory(target->pid, at, page, sizeof(page)) < 0
-				? NULL
-				: memmem(page, sizeof(page), wanted, sizeof(wanted));
-			if (found) {
-				return at + (uint64_t)(found - page);
-			}
-		}
+		size_t bytes = map->end - map->start;
+		bool here = map->executable && hk_map_is_libc(hk_map_base(map));
+		uint8_t *text = here ? malloc(bytes) : NULL;
+		const uint8_t *found =
+		    text && read_memory(target->pid, map->start, text, bytes) == 0
+			? memmem(text, bytes, wanted, sizeof(wanted))
+			: NULL;
+		address = found ? map->start + (uint64_t)(found - text) : 0;
+		free(text);
 	}
-	return 0;
+	return address;
+}
+
+/* Finds what calls in TARGET need. Returns 0 or -ENOENT. */
+static int find_functions(const struct hk_target *target, struct hk_remote_functions *ret_functions)
+{
+	struct hk_symbols symbols;
+
+	if (hk_symbols_read(target->pid, hk_maps_file(&target->maps, hk_map_is_libc), &symbols) <
+	    0) {
+		return -ENOENT;
+	}
+	*ret_functions = (struct hk_remote_functions){
+	    .map = hk_symbols_address(&symbols, "mmap"),
+	    .protect = hk_symbols_address(&symbols, "mprotect"),
+	    .unmap = hk_symbols_address(&symbols, "munmap"),
+	    .error = hk_symbols_address(&symbols, "__errno_location"),
+	    .restorer = find_restorer(target),
+	};
+	hk_symbols_free(&symbols);
+	const struct hk_remote_functions *found = ret_functions;
+	return found->map && found->protect && found->unmap && found->error && found->restorer
+		   ? 0
+		   : -ENOENT;
 }
 
 bool hk_inject_is_traced(const struct hk_target *target)
@@ -147,33 +168,47 @@ struct injection {
 	sigset_t blocked; /* of this process, before */
 };
 
-/* Holds a thread of TARGET, and blocks the signals that would end this process. */
-static int begin(struct injection *injection, struct hk_target *target,
-		 char why[HK_ATTACH_WHY_BYTES])
+/* Holds a thread of TARGET and prepares it for calls. Signals that would end this process then
+ * wait. Returns -EAGAIN if the thread's stack has no room. */
+static int begin_once(struct injection *injection, const struct hk_remote_functions *functions,
+		      char why[HK_ATTACH_WHY_BYTES])
 {
+	pid_t pid = injection->target->pid;
 	sigset_t all;
-	uint64_t system_call = find_system_call(target);
-	*injection = (struct injection){.target = target};
+	int r = hold_safely(injection->target, &injection->held, why);
 
-	if (!system_call) {
-		snprintf(why, HK_ATTACH_WHY_BYTES, "process %d: its memory cannot be read",
-			 (int)target->pid);
-		return -EFAULT;
-	}
-	int r = hold_safely(target, &injection->held, why);
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &injection->blocked);
 	if (r == 0) {
-		r = hk_remote_begin(&injection->held, target->pid, system_call, &injection->remote);
+		sigfillset(&all);
+		sigprocmask(SIG_SETMASK, &all, &injection->blocked);
+		r = hk_remote_begin(&injection->held, pid, functions, &injection->remote);
 		if (r < 0) {
 			hk_thread_let_go(&injection->held);
 			snprintf(why, HK_ATTACH_WHY_BYTES,
-				 "process %d: no call can be made in it: %s", (int)target->pid,
-				 r == -ENOTSUP ? "not on this architecture" : strerror(-r));
+				 "process %d: no call can be made in it: %s", (int)pid,
+				 r == -ENOTSUP	? "not on this architecture"
+				 : r == -EAGAIN ? "its stack has no room"
+						: strerror(-r));
 		}
 	}
-	if (r < 0) {
-		sigprocmask(SIG_SETMASK, &injection->blocked, NULL);
+	return r;
+}
+
+/* The same until it succeeds, a limited number of times. Signals that would end this process wait.
+ */
+static int begin(struct injection *injection, struct hk_target *target,
+		 char why[HK_ATTACH_WHY_BYTES])
+{
+	struct hk_remote_functions functions;
+	int r = -EAGAIN;
+	*injection = (struct injection){.target = target};
+
+	if (find_functions(target, &functions) < 0) {
+		snprintf(why, HK_ATTACH_WHY_BYTES, "process %d: its libc cannot be read",
+			 (int)target->pid);
+		return -ENOENT;
+	}
+	for (int i = 0; i < BEGIN_TRIES && r == -EAGAIN; i++) {
+		r = begin_once(injection, &functions, why);
 	}
 	return r;
 }

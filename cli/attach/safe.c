@@ -51,7 +51,8 @@ static enum code code_at(const struct hk_safety *safety, uint64_t address)
 }
 
 /* System calls in which a thread may wait, and which libc makes without a lock of malloc's or the
- * loader's. The loader itself reads files: it is told by the stack. */
+ * loader's. The loader itself reads files: it is told by the stack. A call that waits for a time is
+ * restarted under another number. */
 static bool is_quiet_call(long number)
 {
 	static const long calls[] = {
@@ -85,6 +86,7 @@ static bool is_quiet_call(long number)
 		SYS_flock,
 		SYS_rt_sigsuspend,
 		SYS_io_getevents,
+		SYS_restart_syscall,
 #if defined(__x86_64__)
 		SYS_poll,
 		SYS_select,
