@@ -140,7 +140,6 @@ static int open_job(struct attaching *attaching, const struct hk_target *target)
 	    .job = hk_command_setting("job"),
 	    .command = hk_name_base(target->program),
 	    .line = target->line,
-	    .apart = true,
 	};
 	int r = hk_session_apart_open(&attaching->apart, &session, target->uid, target->gid);
 
@@ -216,9 +215,6 @@ static int attach_all(struct attaching *attaching, const char *what)
 		code = one > code ? one : code;
 	}
 	free(pids);
-	if (attaching->open) {
-		hk_session_apart_close(&attaching->apart, attaching->traced > 0);
-	}
 	if (code == HK_EXIT_DONE && attaching->traced == 0) {
 		hk_error("all processes of job %s are traced already", what);
 		code = HK_EXIT_FAILED;
@@ -250,7 +246,13 @@ static int run(int argc, char **argv)
 	}
 	attaching.agent = agent;
 	attaching.hooks = hooks;
-	int code = attach_all(&attaching, arguments.what);
+	int code = HK_EXIT_FAILED, r = hk_session_apart_init(&attaching.apart);
+	if (r < 0) {
+		hk_error("cannot start a process: %s", strerror(-r));
+	} else {
+		code = attach_all(&attaching, arguments.what);
+	}
+	hk_session_apart_close(&attaching.apart, attaching.traced > 0);
 	free(hooks);
 	return hk_command_output_close(stdout, code);
 }

@@ -10,6 +10,13 @@
 
 #define KEEP 'k'
 
+/* What the child is asked to open. */
+struct request {
+	uid_t uid;
+	gid_t gid;
+	char command[256], line[1024], store[PATH_MAX], job[128]; /* "": none */
+};
+
 /* What the child reports. */
 struct report {
 	int error;
@@ -62,28 +69,44 @@ static bool read_all(int fd, void *data, size_t bytes)
 	return done == bytes;
 }
 
-static void child_main(const struct hk_session_options *options, uid_t uid, gid_t gid, int control,
-		       int answer)
+static int open_as(const struct request *request, struct hk_session *session, struct report *report)
 {
-	static struct hk_session session;
-	static struct report report;
-	char word = 0;
-	int r = become(uid, gid);
+	const struct hk_session_options options = {
+	    .store = *request->store ? request->store : NULL,
+	    .job = *request->job ? request->job : NULL,
+	    .command = request->command,
+	    .line = request->line,
+	    .apart = true,
+	};
+	int r = become(request->uid, request->gid);
 
 	if (r < 0) {
-		snprintf(report.why, sizeof(report.why), "cannot become user %u: %s", (unsigned)uid,
-			 strerror(-r));
-	} else {
-		r = open_session(&session, options);
-		memcpy(report.run_directory, session.run_directory, sizeof(report.run_directory));
-		memcpy(report.id, session.id, sizeof(report.id));
-		memcpy(report.shown, session.shown, sizeof(report.shown));
-		memcpy(report.why, session.why, sizeof(report.why));
+		snprintf(report->why, sizeof(report->why), "cannot become user %u: %s",
+			 (unsigned)request->uid, strerror(-r));
+		return r;
 	}
-	report.error = r;
+	r = open_session(session, &options);
+	memcpy(report->run_directory, session->run_directory, sizeof(report->run_directory));
+	memcpy(report->id, session->id, sizeof(report->id));
+	memcpy(report->shown, session->shown, sizeof(report->shown));
+	memcpy(report->why, session->why, sizeof(report->why));
+	return r;
+}
+
+static void child_main(int control, int answer)
+{
+	static struct hk_session session;
+	static struct request request;
+	static struct report report;
+	char word = 0;
+
+	if (!read_all(control, &request, sizeof(request))) {
+		_exit(0); /* nothing is to be opened */
+	}
+	report.error = open_as(&request, &session, &report);
 	write_all(answer, &report, sizeof(report));
 	close(answer);
-	if (r < 0) {
+	if (report.error < 0) {
 		_exit(1);
 	}
 	if (!read_all(control, &word, 1) || word != KEEP) {
@@ -95,13 +118,11 @@ static void child_main(const struct hk_session_options *options, uid_t uid, gid_
 	_exit(0);
 }
 
-int hk_session_apart_open(struct hk_session_apart *apart, const struct hk_session_options *options,
-			  uid_t uid, gid_t gid)
+int hk_session_apart_init(struct hk_session_apart *apart)
 {
-	static struct report report;
 	int control[2], answer[2];
 
-	*apart = (struct hk_session_apart){.child = -1, .control = -1};
+	*apart = (struct hk_session_apart){.child = -1, .control = -1, .answer = -1};
 	if (pipe2(control, O_CLOEXEC) < 0) {
 		return -errno;
 	}
@@ -115,25 +136,37 @@ int hk_session_apart_open(struct hk_session_apart *apart, const struct hk_sessio
 	if (apart->child == 0) {
 		close(control[1]);
 		close(answer[0]);
-		child_main(options, uid, gid, control[0], answer[1]);
+		child_main(control[0], answer[1]);
 	}
 	int r = apart->child < 0 ? -errno : 0;
 	apart->control = control[1];
+	apart->answer = answer[0];
 	close(control[0]);
 	close(answer[1]);
-	if (r == 0) {
-		bool whole = read_all(answer[0], &report, sizeof(report));
-		r = whole ? report.error : -EPIPE;
-		memcpy(apart->run_directory, report.run_directory, sizeof(apart->run_directory));
-		memcpy(apart->id, report.id, sizeof(apart->id));
-		memcpy(apart->shown, report.shown, sizeof(apart->shown));
-		memcpy(apart->why, report.why, sizeof(apart->why));
-	}
-	close(answer[0]);
-	if (r < 0) {
-		hk_session_apart_close(apart, false);
-	}
 	return r;
+}
+
+int hk_session_apart_open(struct hk_session_apart *apart, const struct hk_session_options *options,
+			  uid_t uid, gid_t gid)
+{
+	static struct request request;
+	static struct report report;
+
+	request.uid = uid;
+	request.gid = gid;
+	snprintf(request.command, sizeof(request.command), "%s", options->command);
+	snprintf(request.line, sizeof(request.line), "%s", options->line);
+	snprintf(request.store, sizeof(request.store), "%s", options->store ? options->store : "");
+	snprintf(request.job, sizeof(request.job), "%s", options->job ? options->job : "");
+	if (!write_all(apart->control, &request, sizeof(request)) ||
+	    !read_all(apart->answer, &report, sizeof(report))) {
+		return -EPIPE;
+	}
+	memcpy(apart->run_directory, report.run_directory, sizeof(apart->run_directory));
+	memcpy(apart->id, report.id, sizeof(apart->id));
+	memcpy(apart->shown, report.shown, sizeof(apart->shown));
+	memcpy(apart->why, report.why, sizeof(apart->why));
+	return report.error;
 }
 
 void hk_session_apart_close(struct hk_session_apart *apart, bool kept)
@@ -145,9 +178,10 @@ void hk_session_apart_close(struct hk_session_apart *apart, bool kept)
 	}
 	if (apart->control >= 0) {
 		close(apart->control);
+		close(apart->answer);
 	}
 	while (apart->child > 0 && waitpid(apart->child, NULL, 0) < 0 && errno == EINTR) {
 	}
-	apart->control = -1;
+	apart->control = apart->answer = -1;
 	apart->child = -1;
 }

@@ -13,21 +13,26 @@
 #include "cli/run/session.h"
 
 struct hk_session_apart {
-	pid_t child;
-	int control; /* tells the child what becomes of the job */
+	pid_t child; /* -1: none */
+	int control; /* tells the child what to open, and what becomes of the job */
+	int answer;
 	char run_directory[PATH_MAX];
 	char id[128];
 	char shown[PATH_MAX]; /* the job's directory, as the user should type it */
 	char why[HK_COLLECTOR_WHY_BYTES];
 };
 
+/* Starts the child, before this process asks any collector: NNG does not survive a fork. Returns 0
+ * or -errno. */
+int hk_session_apart_init(struct hk_session_apart *apart);
+
 /* Finds or starts the collector and opens the job, as user UID of group GID. Returns 0, or -errno
- * with the reason in `why`. */
+ * with the reason in `why`. Once. */
 int hk_session_apart_open(struct hk_session_apart *apart, const struct hk_session_options *options,
 			  uid_t uid, gid_t gid);
 
 /* Leaves the job to its collector if it is KEPT, which ends it after its last process. Otherwise
- * removes it. */
+ * removes it, if it was opened. */
 void hk_session_apart_close(struct hk_session_apart *apart, bool kept);
 
 #endif
