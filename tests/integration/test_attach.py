@@ -19,6 +19,8 @@ from harness import expect, expect_true
 
 THREADS = 4
 CALLS = 1000
+# What is to be said of jobs when their collector has closed them, which takes some seconds: job -> function of its report.
+LATER = {}
 PTRACE_ATTACH, PTRACE_DETACH = 16, 17
 
 
@@ -118,9 +120,11 @@ def check_truth(run, name, *arguments, before=(), pid_of=None):
     refused(run, program.pid, "is not traced", "detach", str(program.pid))
     program.mark()
     program.end()
-    report = closed(run, name)
-    expect(f"{name}: marked calls", calls(report, "late_marked"), truth)
-    expect(f"{name}: end", [rank["exit"]["kind"] for rank in report["ranks"]], ["detached"])
+
+    def judge(report):
+        expect(f"{name}: marked calls", calls(report, "late_marked"), truth)
+        expect(f"{name}: end", [rank["exit"]["kind"] for rank in report["ranks"]], ["detached"])
+    LATER[name] = judge
 
 
 def check_by_job(run):
@@ -134,7 +138,7 @@ def check_by_job(run):
     truth = program.mark()
     run.cli("detach", "named")
     program.end()
-    expect("calls after attach JOB", calls(closed(run, "named-again"), "late_marked"), truth)
+    LATER["named-again"] = lambda report: expect("calls after attach JOB", calls(report, "late_marked"), truth)
 
 
 def check_end(run):
@@ -143,9 +147,11 @@ def check_end(run):
     attach(run, program.pid, "ended")
     truth = program.mark()
     program.end()
-    report = closed(run, "ended")
-    expect("calls of a process that ended", calls(report, "late_marked"), truth)
-    expect("its end", report["ranks"][0]["exit"], {"kind": "exited", "code": 0})
+
+    def judge(report):
+        expect("calls of a process that ended", calls(report, "late_marked"), truth)
+        expect("its end", report["ranks"][0]["exit"], {"kind": "exited", "code": 0})
+    LATER["ended"] = judge
 
 
 def check_python(run):
@@ -162,7 +168,7 @@ def check_python(run):
     expect("slots of Python after the detach", slots_into_agent(process.pid), 0)
     process.stdin.close()
     expect("Python's end", process.wait(), 0)
-    expect("calls of crc32", calls(closed(run, "python"), "crc32"), 500)
+    LATER["python"] = lambda report: expect("calls of crc32", calls(report, "crc32"), 500)
 
 
 def check_nginx(run):
@@ -188,8 +194,7 @@ def check_nginx(run):
     finally:
         server.terminate()
         server.wait()
-    report = closed(run, "nginx")
-    expect("answers that nginx wrote", calls(report, "writev"), 20)
+    LATER["nginx"] = lambda report: expect("answers that nginx wrote", calls(report, "writev"), 20)
 
 
 # ---- programs that cannot ----
@@ -301,13 +306,14 @@ def check_rounds(run, rounds, seed):
         attach(run, program.pid, f"round-{number}", "--level", choice.choice(["count", "sample", "time", "record", "record+stack"]))
         truth = program.mark(choice.randrange(1, CALLS))
         run.cli("detach", str(program.pid))
-        expect(f"round {number}: marked calls", calls(closed(run, f"round-{number}"), "late_marked"), truth)
+        LATER[f"round-{number}"] = lambda report, n=number, t=truth: expect(f"round {n}: marked calls", calls(report, "late_marked"), t)
     expect("slots after all rounds", slots_into_agent(program.pid), 0)
     program.mark()
     program.end()
 
 
 def test(run, rounds):
+    LATER.clear()
     run.start_collector()
     check_truth(run, "busy", THREADS)
     check_truth(run, "malloc", "malloc")
@@ -322,6 +328,8 @@ def test(run, rounds):
     check_absent(run)
     check_namespaces(run)
     check_rounds(run, int(rounds), 2026)
+    for job, judge in LATER.items():
+        judge(closed(run, job))
 
 
 if __name__ == "__main__":
