@@ -51,7 +51,7 @@ static enum code code_at(const struct hk_safety *safety, uint64_t address)
 }
 
 /* System calls in which a thread may wait, and which libc makes without a lock of malloc's or the
- * loader's. The loader itself reads files: it is told by the stack. A call that waits for a time is
+ * loader's. The loader itself reads files: the stack shows that. A call that waits for a time is
  * restarted under another number. */
 static bool is_quiet_call(long number)
 {

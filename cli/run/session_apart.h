@@ -1,7 +1,7 @@
 /* session_apart.h: the session of a job whose processes run already. Main thread only.
  *
- * A child process opens the job, as the user whose processes are to be traced. It waits until it is
- * told whether they are.
+ * A child process opens the job, as the user whose processes are to be traced. It stays until this
+ * process knows whether they are.
  */
 #ifndef HK_CLI_RUN_SESSION_APART_H
 #define HK_CLI_RUN_SESSION_APART_H
