@@ -164,7 +164,7 @@ static bool resume_sites(const struct hk_hookset *set)
 		return false;
 	}
 	hk_rules_forget();
-	hk_site_resume(set == last.set, set->default_level);
+	hk_site_resume(set == last.set, set);
 	hk_process_unlock();
 	return true;
 }
