@@ -185,7 +185,8 @@ def _check(c_calls: bool) -> None:
         raise RuntimeError(f"cannot trace Python functions: {refusal}")
     if not _state.checked:
         version = sys.version_info[0] << 8 | sys.version_info[1]
-        _state.c_calls_known = _native.tracer_check(version, _marker, _markers, list.append, [].append)
+        code = compile("0", "<hooktrace>", "eval")
+        _state.c_calls_known = _native.tracer_check(version, code, type(code).__basicsize__, _marker, _markers, list.append, [].append)
         _state.checked = True
         atexit.register(stop)
     if c_calls and not _state.c_calls_known:

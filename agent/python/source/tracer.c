@@ -1,4 +1,4 @@
-#include "tracer.h"
+#include "tracer_state.h"
 
 #include "agent.h"
 #include "beyond.h"
@@ -8,8 +8,6 @@
 #include "tracer_monitor.h"
 #include "tracer_site.h"
 #include "tracer_thread.h"
-
-struct hk_tracer hk_tracer = {.extra = -1};
 
 static bool is_monitored(void)
 {
@@ -37,28 +35,20 @@ static int check_place(void)
 						    "traced");
 		return -1;
 	}
-	if (hk_tracer.extra < 0) {
-		hk_tracer.extra = PyUnstable_Eval_RequestCodeExtraIndex
-				      ? PyUnstable_Eval_RequestCodeExtraIndex(NULL)
-				      : _PyEval_RequestCodeExtraIndex(NULL);
-	}
-	if (hk_tracer.extra < 0) {
-		PyErr_SetString(PyExc_RuntimeError, "cannot trace Python functions: other tools "
-						    "have all places in code objects");
-		return -1;
-	}
 	return 0;
 }
 
-/* tracer_check(version, function, generator, list_append, bound): see tracer_evaluator.h and
- * tracer_calls.h. VERSION is 0x030b for 3.11. */
+/* tracer_check(version, code, fixed_bytes, function, generator, list_append, bound): see the checks
+ * of tracer_site.h, tracer_evaluator.h and tracer_calls.h. VERSION is 0x030b for 3.11. Returns
+ * whether calls of functions in C can be traced. */
 static PyObject *tracer_check(PyObject *module, PyObject *arguments)
 {
-	PyObject *function, *generator, *list_append, *bound;
+	PyObject *code, *function, *generator, *list_append, *bound;
+	Py_ssize_t fixed_bytes;
 
-	if (!PyArg_ParseTuple(arguments, "IOOOO", &hk_tracer.version, &function, &generator,
-			      &list_append, &bound) ||
-	    check_place() < 0) {
+	if (!PyArg_ParseTuple(arguments, "IOnOOOO", &hk_tracer.version, &code, &fixed_bytes,
+			      &function, &generator, &list_append, &bound) ||
+	    check_place() < 0 || hk_tracer_site_check(code, (size_t)fixed_bytes) < 0) {
 		return NULL;
 	}
 	if (!is_monitored() && hk_tracer_evaluator_check(function, generator) < 0) {

@@ -11,7 +11,7 @@
 #include <Python.h>
 #include <stdint.h>
 
-#include "tracer.h"
+#include "tracer_state.h"
 
 enum hk_mark_flag {
 	HK_MARK_KNOWN = 1,
@@ -27,8 +27,29 @@ enum hk_mark_flag {
 int hk_tracer_site_configure(PyObject *prefixes, PyObject *include, PyObject *exclude,
 			     PyObject *own);
 
+/* Finds out where code objects of this build of CPython keep their extras, with CODE, which has
+ * none and is FIXED_BYTES long but for its end. Returns 0, or -1 with an exception if there is no
+ * place among them. */
+int hk_tracer_site_check(PyObject *code, size_t fixed_bytes);
+
 /* Returns the mark of CODE under these settings, which it makes if need be. */
 uint64_t hk_tracer_site_mark(PyObject *code);
+
+/* Returns the mark of CODE as CPython has it, 0 if there is none. */
+uint64_t hk_tracer_site_ask_mark(PyObject *code);
+
+/* The same, in a nanosecond. */
+static inline uint64_t hk_tracer_site_read_mark(PyObject *code)
+{
+	if (HK_UNLIKELY(hk_tracer.extra_at == 0)) {
+		return hk_tracer_site_ask_mark(code);
+	}
+	const char *extras = *(const char *const *)((const char *)code + hk_tracer.extra_at);
+	if (!extras || *(const Py_ssize_t *)extras <= hk_tracer.extra) {
+		return 0;
+	}
+	return *(const uint64_t *)(extras + hk_tracer.extra_slot);
+}
 
 /* Returns the site of CALLABLE, a function written in C, or HK_NO_SITE. */
 uint32_t hk_tracer_site_callable(PyObject *callable);
