@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """CPython's own tests of generators, coroutines, tracing and threads, in a process whose Python functions are traced.
 
+    test_python_suites.py BUILD_DIR [VERSION ...]
+
 Each test must end as it does without tracing, on every CPython of the machine that has its tests installed.
 """
 import json
@@ -38,14 +40,15 @@ def has_tests(run, python):
     return run.command(python, "-c", "import test.test_generators", check=False).returncode == 0
 
 
-def test(run):
+def test(run, *wanted):
     versions = {}
     for version, python in pythons.found():
-        if has_tests(run, python):
+        if (not wanted or version in wanted) and has_tests(run, python):
             name = f"{version}-{len(versions)}"
             versions[name] = version
             check(run, name, python)
-    pythons.say_left_out(versions.values())
+    if not wanted:
+        pythons.say_left_out(versions.values())
 
 
 if __name__ == "__main__":

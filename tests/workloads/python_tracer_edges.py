@@ -425,7 +425,25 @@ def exits():
 
 def without_agent():
     done = subprocess.run([sys.executable, "-c", "from hooktrace import tracer; tracer.stop(); tracer.start()"], stderr=subprocess.PIPE, check=False)
-    expect("error", done.stderr.splitlines()[-1], b"RuntimeError: cannot trace Python functions: no agent")
+    expect("error", done.stderr.splitlines()[-1], b"RuntimeError: cannot trace Python functions: no agent (hooktrace.start() loads it)")
+
+
+def environment():
+    for wrong in ("2", "modules=1", "include", "include=", "1,c_call"):
+        try:
+            tracer.start_from_environment(wrong)
+        except ValueError as error:
+            expect("names the variable", "HOOK_PYTHON_TRACE" in str(error), True)
+        else:
+            sys.exit(f"{wrong} was accepted")
+    tracer.start_from_environment("include=one,include=descend*,exclude=*_to,c_calls")
+    one()
+    descend_to(3)
+    tracer.stop()
+    tracer.start_from_environment("1")
+    descend_to(3)
+    tracer.stop()
+    expect("calls", [calls_of("one"), calls_of("descend_to")], [1, 4])
 
 
 # ---- torch.nn.Module, simulated ----
@@ -467,7 +485,7 @@ def modules():
 
 CASES = {case.__name__: case for case in (
     recursion_limit, deep_recursion, rounds, within, other_threads, selection, other_tools, c_calls, tools_taken, codes, forks, threads_end,
-    sub_interpreter, exits, without_agent, modules)}
+    sub_interpreter, exits, without_agent, environment, modules)}
 
 
 def main():

@@ -13,7 +13,7 @@ import atexit
 import os
 import sys
 import threading
-from typing import Any, Iterable, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from . import _native
 
@@ -70,6 +70,23 @@ def stop() -> None:
     with _state.lock:
         if _state.on:
             _end()
+
+
+def start_from_environment(value: str) -> None:
+    """Calls start() as the environment variable HOOK_PYTHON_TRACE says: "1", or words separated by commas, each of them `c_calls`,
+    `modules`, `include=PATTERN` or `exclude=PATTERN`. Raises ValueError for others, and what start() raises."""
+    switches: Dict[str, bool] = {}
+    patterns: Dict[str, List[str]] = {}
+    for word in filter(None, value.split(",")):
+        name, equals, pattern = word.partition("=")
+        if not equals and name in ("c_calls", "modules"):
+            switches[name] = True
+        elif pattern and name in ("include", "exclude"):
+            patterns.setdefault(name, []).append(pattern)
+        elif word != "1":
+            raise ValueError(f"invalid HOOK_PYTHON_TRACE {value!r}: expected 1, c_calls, modules, include=PATTERN or exclude=PATTERN, "
+                             f"separated by commas, not {word!r}")
+    start(switches.get("c_calls", False), switches.get("modules", False), patterns.get("include"), patterns.get("exclude"))
 
 
 def is_on() -> bool:

@@ -26,7 +26,9 @@ static bool is_main_interpreter(void)
 static int check_place(void)
 {
 	if (!hk_agent.hk_site_define || !hk_agent.hk_enter || !hk_agent.hk_leave) {
-		PyErr_SetString(PyExc_RuntimeError, "cannot trace Python functions: no agent");
+		PyErr_SetString(
+		    PyExc_RuntimeError,
+		    "cannot trace Python functions: no agent (hooktrace.start() loads it)");
 		return -1;
 	}
 	if (!is_main_interpreter()) {
