@@ -15,7 +15,7 @@ import sys
 import threading
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
-from . import _native
+from . import _native, tracer_parameters
 
 _EVENTS = ("PY_START", "PY_RESUME", "PY_THROW", "PY_RETURN", "PY_YIELD", "PY_UNWIND")
 _TOOLS = (3, 4)
@@ -37,18 +37,21 @@ class _State:
 _state = _State()
 
 
-def start(c_calls: bool = False, modules: bool = False, include: Optional[Iterable[str]] = None, exclude: Optional[Iterable[str]] = None) -> None:
+def start(c_calls: bool = False, modules: bool = False, include: Optional[Iterable[str]] = None, exclude: Optional[Iterable[str]] = None,
+          parameters: bool = False) -> None:
     """Traces functions from now on, in the threads that run and in later ones. If tracing is on, the settings take effect.
 
     c_calls: also calls of functions and methods written in C. On CPython 3.11 and older, threads with a profile function of their
     own (`sys.setprofile`, cProfile) are left alone.
     modules: calls of a torch.nn.Module are named `nn.Module: Class_k`, for the k-th instance of Class that is called.
+    parameters: as modules, and `tracer_parameters.noted()` has the tensors of each module and optimizer.
     include, exclude: shell patterns (`fnmatch`) of functions' names or of files, as a whole path or as shown; for functions written
     in C, of their names and modules. Without `include` all are included; `exclude` comes after it.
 
     Raises RuntimeError, with the reason, if this interpreter cannot be traced, there is no agent, or sys.monitoring has no tool free.
     """
-    settings = (_prefixes(), _patterns("include", include), _patterns("exclude", exclude), _own_directory(), bool(c_calls), bool(modules))
+    settings = (_prefixes(), _patterns("include", include), _patterns("exclude", exclude), _own_directory(), bool(c_calls),
+                bool(modules or parameters), tracer_parameters.note if parameters else None)
     with _state.lock:
         _check(c_calls)
         was_on, was = _state.on, _state.settings
@@ -74,19 +77,20 @@ def stop() -> None:
 
 def start_from_environment(value: str) -> None:
     """Calls start() as the environment variable HOOK_PYTHON_TRACE says: "1", or words separated by commas, each of them `c_calls`,
-    `modules`, `include=PATTERN` or `exclude=PATTERN`. Raises ValueError for others, and what start() raises."""
+    `modules`, `parameters`, `include=PATTERN` or `exclude=PATTERN`. Raises ValueError for others, and what start() raises."""
     switches: Dict[str, bool] = {}
     patterns: Dict[str, List[str]] = {}
     for word in filter(None, value.split(",")):
         name, equals, pattern = word.partition("=")
-        if not equals and name in ("c_calls", "modules"):
+        if not equals and name in ("c_calls", "modules", "parameters"):
             switches[name] = True
         elif pattern and name in ("include", "exclude"):
             patterns.setdefault(name, []).append(pattern)
         elif word != "1":
-            raise ValueError(f"invalid HOOK_PYTHON_TRACE {value!r}: expected 1, c_calls, modules, include=PATTERN or exclude=PATTERN, "
-                             f"separated by commas, not {word!r}")
-    start(switches.get("c_calls", False), switches.get("modules", False), patterns.get("include"), patterns.get("exclude"))
+            raise ValueError(f"invalid HOOK_PYTHON_TRACE {value!r}: expected 1, c_calls, modules, parameters, include=PATTERN or "
+                             f"exclude=PATTERN, separated by commas, not {word!r}")
+    start(switches.get("c_calls", False), switches.get("modules", False), patterns.get("include"), patterns.get("exclude"),
+          switches.get("parameters", False))
 
 
 def is_on() -> bool:

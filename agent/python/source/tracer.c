@@ -5,6 +5,7 @@
 #include "part.h"
 #include "tracer_calls.h"
 #include "tracer_evaluator.h"
+#include "tracer_module.h"
 #include "tracer_monitor.h"
 #include "tracer_site.h"
 #include "tracer_thread.h"
@@ -66,19 +67,25 @@ static PyObject *tracer_callbacks(PyObject *module, PyObject *disable)
 	return hk_tracer_monitor_callbacks(disable);
 }
 
+/* tracer_configure(prefixes, include, exclude, own, c_calls, modules, noter): see tracer_site.h,
+ * tracer_state.h and tracer_module.h. NOTER is a function or None. */
 static PyObject *tracer_configure(PyObject *module, PyObject *arguments)
 {
 	PyObject *prefixes, *include, *exclude, *own;
+	PyObject *noter;
 	int c_calls, modules;
 
 	(void)module;
-	if (!PyArg_ParseTuple(arguments, "O!O!O!Upp", &PyTuple_Type, &prefixes, &PyTuple_Type,
-			      &include, &PyTuple_Type, &exclude, &own, &c_calls, &modules) ||
+	if (!PyArg_ParseTuple(arguments, "O!O!O!UppO", &PyTuple_Type, &prefixes, &PyTuple_Type,
+			      &include, &PyTuple_Type, &exclude, &own, &c_calls, &modules,
+			      &noter) ||
 	    hk_tracer_site_configure(prefixes, include, exclude, own) < 0) {
 		return NULL;
 	}
 	hk_tracer.c_calls = c_calls;
 	hk_tracer.modules = modules;
+	hk_tracer.parameters = noter != Py_None;
+	hk_tracer_module_note_by(noter == Py_None ? NULL : noter);
 	Py_RETURN_NONE;
 }
 

@@ -59,6 +59,9 @@ static uint32_t special_site(uint64_t mark, const void *frame)
 	     ((const char *)frame)[FRAME_OWNER_311] != OWNED_BY_GENERATOR)) {
 		return HK_NO_SITE;
 	}
+	if (mark & HK_MARK_STEP) {
+		hk_tracer_module_step(first_local(frame));
+	}
 	if (mark & HK_MARK_MODULE) {
 		return hk_tracer_module_site(first_local(frame), hk_mark_site(mark));
 	}

@@ -49,14 +49,23 @@ static struct hk_tracer_thread *join(bool is_open)
 	return thread;
 }
 
-/* Returns the site of the module that the current frame calls, or OTHERWISE. */
-static uint32_t module_site(uint32_t otherwise)
+/* Returns the site of what the current frame, whose mark is MARK, calls. */
+static uint32_t site_of(uint64_t mark)
 {
+	uint32_t site = hk_mark_site(mark);
+
+	if (!(mark & (HK_MARK_MODULE | HK_MARK_STEP))) {
+		return site;
+	}
 	PyObject *frame = (PyObject *)PyEval_GetFrame(); /* borrowed */
 	PyObject *self = frame ? PyFrame_GetVarString(frame, "self") : NULL;
-	uint32_t site = hk_tracer_module_site(self, otherwise);
 
 	PyErr_Clear();
+	if (mark & HK_MARK_STEP) {
+		hk_tracer_module_step(self);
+	} else {
+		site = hk_tracer_module_site(self, site);
+	}
 	Py_XDECREF(self);
 	return site;
 }
@@ -69,11 +78,7 @@ static __attribute__((noinline)) PyObject *begin_slowly(PyObject *code, bool may
 	if (mark & HK_MARK_SKIP) {
 		return thread && may_disable ? never_again() : none();
 	}
-	uint32_t site = hk_mark_site(mark);
-	if (mark & HK_MARK_MODULE) {
-		site = module_site(site);
-	}
-	hk_tracer_thread_push(thread, (uintptr_t)code, site);
+	hk_tracer_thread_push(thread, (uintptr_t)code, site_of(mark));
 	return none();
 }
 

@@ -189,6 +189,9 @@ static uint64_t make_mark(PyObject *code)
 	if (hk_tracer.modules && hk_tracer_module_is_call(code)) {
 		flags |= HK_MARK_MODULE;
 	}
+	if (hk_tracer.parameters && hk_tracer_module_is_step(code)) {
+		flags |= HK_MARK_STEP;
+	}
 	return (uint64_t)site << 32 | settings << 8 | flags;
 }
 

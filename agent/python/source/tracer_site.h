@@ -18,6 +18,7 @@ enum hk_mark_flag {
 	HK_MARK_SKIP = 2,      /* left out, or the agent has no room for it */
 	HK_MARK_GENERATOR = 4, /* 3.11: its first evaluation makes the generator and runs nothing */
 	HK_MARK_MODULE = 8,    /* the call of a torch.nn.Module */
+	HK_MARK_STEP = 16,     /* the end of a torch.optim.Optimizer's step */
 };
 
 /* Which functions are traced and how they are called. PREFIXES are cut off the names of files, the

@@ -19,6 +19,7 @@ struct hk_tracer {
 	bool on;
 	bool c_calls;	 /* calls of functions written in C, too */
 	bool modules;	 /* calls of torch.nn.Module are named for the instance */
+	bool parameters; /* modules and optimizers are noted */
 	uint32_t period; /* counts starts and stops; a thread compares it with its own */
 	uint32_t
 	    plain; /* low half of the mark of a code object that needs no look (tracer_site.h) */
