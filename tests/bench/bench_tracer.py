@@ -17,7 +17,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 import pythons  # noqa: E402
 
-ROUNDS = 25
+ROUNDS = 60
 BURST = 20000
 LIMIT_NS = {"old": 70, "new": 85}
 JUDGED = ("call", "fib")

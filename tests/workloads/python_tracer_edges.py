@@ -240,6 +240,20 @@ def selection():
     expect("one text", type_error(tracer.start, include="one"), True)
 
 
+def names_stay():
+    """A function has the same name after sys.path has grown."""
+    tracer.start()
+    one()
+    tracer.stop()
+    sys.path += [os.path.dirname(os.path.abspath(__file__)) + "/below", os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+    tracer.start()
+    one()
+    tracer.stop()
+    (thread,) = recorded()["threads"].values()
+    names = [row[0] for row in thread["rows"] if row[0].startswith("one (")]
+    expect("names", names, [f"one (python_tracer_edges.py:{one.__code__.co_firstlineno})"])
+
+
 def type_error(call, **names):
     try:
         call(**names)
@@ -484,7 +498,7 @@ def modules():
 
 
 CASES = {case.__name__: case for case in (
-    recursion_limit, deep_recursion, rounds, within, other_threads, selection, other_tools, c_calls, tools_taken, codes, forks, threads_end,
+    recursion_limit, deep_recursion, rounds, within, other_threads, selection, names_stay, other_tools, c_calls, tools_taken, codes, forks, threads_end,
     sub_interpreter, exits, without_agent, environment, modules)}
 
 

@@ -170,9 +170,12 @@ def _patterns(what: str, patterns: Optional[Iterable[str]]) -> Tuple[str, ...]:
 
 
 def _prefixes() -> Tuple[str, ...]:
-    """Directories that names of files are shown without, each with its last slash; the longest first."""
-    found = {os.path.join(os.path.abspath(path), "") for path in [*sys.path, os.getcwd()] if isinstance(path, str)}
-    return tuple(sorted(found - {"/"}, key=len, reverse=True))
+    """Directories that names of files are shown without, each with its last slash; the longest first. A file is shown in the same way at
+    each start: what comes below a directory of an earlier start is not added."""
+    known = set(_state.settings[0]) if _state.settings else set()
+    found = {os.path.join(os.path.abspath(path), "") for path in [*sys.path, os.getcwd()] if isinstance(path, str)} - {"/"}
+    found = {path for path in found if not any(path.startswith(prefix) for prefix in known)}
+    return tuple(sorted(known | found, key=len, reverse=True))
 
 
 def _own_directory() -> str:

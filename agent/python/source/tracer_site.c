@@ -275,11 +275,10 @@ static void find_marks(PyObject *code, size_t fixed_bytes)
 
 int hk_tracer_site_check(PyObject *code, size_t fixed_bytes)
 {
-	if (hk_tracer.extra < 0) {
-		hk_tracer.extra = PyUnstable_Eval_RequestCodeExtraIndex
-				      ? PyUnstable_Eval_RequestCodeExtraIndex(NULL)
-				      : _PyEval_RequestCodeExtraIndex(NULL);
-	}
+	/* A program may have several interpreters, one after the other. */
+	hk_tracer.extra = PyUnstable_Eval_RequestCodeExtraIndex
+			      ? PyUnstable_Eval_RequestCodeExtraIndex(NULL)
+			      : _PyEval_RequestCodeExtraIndex(NULL);
 	if (hk_tracer.extra < 0) {
 		PyErr_SetString(PyExc_RuntimeError, "cannot trace Python functions: other tools "
 						    "have all places in code objects");
