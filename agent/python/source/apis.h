@@ -63,9 +63,6 @@ PyObject *hk_api_called(PyObject *self, void *second, uintptr_t third, void *fou
 const char *hk_api_slot_put(struct hk_api *api);
 void hk_api_slot_restore(struct hk_api *api);
 
-/* What builtin functions are called by that have no vectorcall: PyCFunction_Type's tp_call. */
-extern ternaryfunc hk_api_builtin_call;
-
 /* Looks at objects of its own. Returns NULL if this interpreter has the structures that slots are
  * known in, or what differs. */
 const char *hk_api_layout_check(void);

@@ -8,11 +8,12 @@
 /* all versions; of the stable ABI since 3.10 */
 const char *PyUnicode_AsUTF8AndSize(PyObject *text, Py_ssize_t *ret_bytes);
 
-/* since 3.9 */
-#undef Py_EnterRecursiveCall
-#undef Py_LeaveRecursiveCall
-int Py_EnterRecursiveCall(const char *where) __attribute__((weak));
-void Py_LeaveRecursiveCall(void) __attribute__((weak));
+/* all versions, the state only since 3.9: a call that asks no vectorcall */
+PyObject *_PyObject_MakeTpCall(PyThreadState *state, PyObject *callable, PyObject *const *arguments,
+			       Py_ssize_t count, PyObject *names) __attribute__((weak));
+PyObject *hk_make_call_of_3_8(PyObject *callable, PyObject *const *arguments, Py_ssize_t count,
+			      PyObject *names) __asm__("_PyObject_MakeTpCall")
+    __attribute__((weak));
 
 /* up to 3.12: the vectorcall of a function that is written in Python */
 PyObject *_PyFunction_Vectorcall(PyObject *function, PyObject *const *arguments, size_t count,

@@ -1,0 +1,38 @@
+"""Calls of the small framework in a process that the agent is in. Prints what it called: {name: [calls, errors]}."""
+import contextlib
+import ctypes
+import json
+import threading
+
+import toy
+
+import hooktrace.apis as apis
+from hooktrace import _native
+
+ROUNDS = 500
+program = ctypes.CDLL(None)
+for name in ("hk_site_define", "hk_enter", "hk_leave"):
+    _native.bind(name, ctypes.cast(getattr(program, name), ctypes.c_void_p).value)
+
+
+def work():
+    for _ in range(ROUNDS):
+        toy.add(1, 2), toy.scale(2, by=3), toy.relu(1), toy.Tensor().pair(1, 2), toy.nn.Linear()(1)
+        with contextlib.suppress(TypeError):
+            toy.add(1, "a")
+        with contextlib.suppress(ValueError):
+            toy.relu(None)
+
+
+apis.start(apis.Framework("toy", namespaces=("toy",), tensors=("toy.Tensor",), layers=(("toy.nn", "toy.nn.Layer"),)), hook_inside=True)
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads:
+    thread.start()
+work()
+for thread in threads:
+    thread.join()
+apis.stop()
+toy.add(1, 2)
+times = 4 * ROUNDS
+print(json.dumps({"toy.add": [4 * times, times], "toy.scale": [times, 0], "toy.relu": [2 * times, times], "toy.Tensor.pair": [times, 0],
+                  "toy.nn.Linear": [times, 0]}))
