@@ -28,7 +28,8 @@ typedef PyObject *(*hk_api_function)(PyObject *, void *, uintptr_t, void *);
 
 struct hk_api {
 	enum hk_api_kind kind;
-	uint32_t site;	      /* of the agent, HK_API_UNASKED before the first call */
+	uint32_t site;	      /* of the agent, or HK_NO_SITE */
+	uint32_t asked;	      /* calls without a site */
 	uint32_t domain;      /* below HK_API_DOMAINS */
 	uint32_t active;      /* calls that have begun and not ended */
 	bool unhooked;	      /* its slot is restored; it is freed when `active` is 0 */
@@ -39,8 +40,6 @@ struct hk_api {
 	PyObject *classes;    /* PYTHON, or NULL: {type of the first argument: index of a CLASS} */
 	struct hk_api_numbers *numbers; /* of the block, or NULL before its first call there */
 };
-
-#define HK_API_UNASKED (HK_NO_SITE - 1)
 
 struct hk_api_settings {
 	bool inside;	       /* also calls within calls of the same domain */

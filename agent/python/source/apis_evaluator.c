@@ -32,7 +32,12 @@ static bool stack_is_short(void)
 	return here < stack_end && here > stack_end - STACK_LEFT;
 }
 
-static PyObject *evaluate(PyThreadState *state, struct hk_frame *frame, int throwing)
+static hk_evaluate default_evaluator(void)
+{
+	return (hk_evaluate)(void (*)(void))_PyEval_EvalFrameDefault;
+}
+
+static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
 {
 	bool of_generator = ((const char *)frame)[FRAME_OWNER] != 0;
 
@@ -40,7 +45,7 @@ static PyObject *evaluate(PyThreadState *state, struct hk_frame *frame, int thro
 		PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
 		return NULL;
 	}
-	return _PyEval_EvalFrameDefault(state, frame, throwing);
+	return default_evaluator()(state, frame, throwing);
 }
 
 static unsigned long version(void)
@@ -55,13 +60,13 @@ bool hk_api_evaluator_begin(void)
 	if (!ONLY_ON(version())) {
 		return true;
 	}
-	if (!_PyInterpreterState_SetEvalFrameFunc || !_PyInterpreterState_GetEvalFrameFunc) {
+	if (!_PyInterpreterState_SetEvalFrameFunc || !_PyEval_EvalFrameDefault) {
 		return false;
 	}
 	PyInterpreterState *interpreter = PyInterpreterState_Get();
 
 	/* Any other evaluator will do: a tracer's, or a compiler's. */
-	if (_PyInterpreterState_GetEvalFrameFunc(interpreter) == _PyEval_EvalFrameDefault) {
+	if (_PyInterpreterState_GetEvalFrameFunc(interpreter) == default_evaluator()) {
 		_PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
 	}
 	return true;
@@ -75,6 +80,6 @@ void hk_api_evaluator_end(void)
 	PyInterpreterState *interpreter = PyInterpreterState_Get();
 
 	if (_PyInterpreterState_GetEvalFrameFunc(interpreter) == evaluate) {
-		_PyInterpreterState_SetEvalFrameFunc(interpreter, _PyEval_EvalFrameDefault);
+		_PyInterpreterState_SetEvalFrameFunc(interpreter, default_evaluator());
 	}
 }
