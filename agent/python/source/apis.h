@@ -74,9 +74,4 @@ void hk_api_free(struct hk_api *api);
 bool hk_api_evaluator_begin(void);
 void hk_api_evaluator_end(void);
 
-/* A call of API took NS; FAILED: it raised. */
-void hk_api_numbers_add(struct hk_api *api, uint64_t ns, bool failed);
-/* New tuple (calls, errors, total, min, p50, p99, max) of NUMBERS, times in ns. */
-PyObject *hk_api_numbers_tuple(const struct hk_api_numbers *numbers);
-
 #endif

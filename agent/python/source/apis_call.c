@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "apis.h"
+#include "apis_numbers.h"
 #include "beyond.h"
 
 struct hk_api_settings hk_api_settings;
@@ -148,7 +149,7 @@ static PyObject *end(struct observed *call, PyObject *result)
 		hk_agent.hk_leave(&call->open, !result);
 	}
 	if (call->block && call->block == hk_api_settings.block) {
-		hk_api_numbers_add(api, ns, !result);
+		hk_api_numbers_add(&api->numbers, ns, !result);
 	}
 	if (result && call->start_ns && hk_api_settings.report) {
 		result = report(call, result, ns);

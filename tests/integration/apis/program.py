@@ -297,7 +297,7 @@ def blocks(toy):
 
 
 def forked(toy):
-    """A child goes on by itself."""
+    """A child keeps its parent's APIs and counts for itself."""
     apis.start(TOY)
     apis.start_analysis()
     toy.add(1, 2)

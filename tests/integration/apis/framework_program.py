@@ -1,0 +1,76 @@
+"""A program that knows its own calls of Paddle or of MindSpore; the argument says which. Asserts, and prints `done`."""
+import contextlib
+import os
+import sys
+
+import hooktrace.apis as apis
+
+TIMES = 5
+
+
+def paddle_calls():
+    import paddle
+    import paddle.nn.functional as F
+    x, layer = paddle.ones([3, 4]), paddle.nn.Linear(4, 4)
+
+    def run():
+        paddle.matmul(x, x, transpose_y=True), x + x, x * 2, F.relu(x), layer(x), paddle.nn.ReLU()(x), paddle.add(x, x), x.sum(), F.softmax(x)
+        paddle.linalg.norm(x)
+        with contextlib.suppress(ValueError):
+            paddle.matmul(x, paddle.ones([3]))
+    outermost = {"paddle.matmul": (2, 1), "paddle.Tensor.__add__": (1, 0), "paddle.Tensor.__mul__": (1, 0), "paddle.nn.functional.relu": (1, 0),
+                 "paddle.nn.Linear": (1, 0), "paddle.nn.ReLU": (1, 0), "paddle.add": (1, 0), "paddle.sum": (1, 0), "paddle.ones": (1, 0),
+                 "paddle.nn.functional.softmax": (1, 0), "paddle.linalg.norm": (1, 0)}
+    inside = {"paddle.nn.functional.linear": 1, "paddle._C_ops.relu": 2, "paddle._C_ops.sum": 1, "paddle.nn.functional.relu": 2}
+    return run, outermost, inside
+
+
+def mindspore_calls():
+    import mindspore
+    import numpy
+    from mindspore import mint, nn, ops
+    x = mindspore.Tensor(numpy.ones([4, 4], numpy.float32))
+    layer, relu = nn.Dense(4, 4), nn.ReLU()
+
+    def run():
+        ops.matmul(x, x), x + x, x * 2, mint.add(x, x), mint.matmul(x, x), layer(x), relu(x), x.sum(), ops.relu(x)
+        with contextlib.suppress(TypeError, ValueError):
+            ops.matmul(x, "a")
+    outermost = {"mindspore.ops.matmul": (2, 1), "mindspore.Tensor.__add__": (1, 0), "mindspore.Tensor.__mul__": (1, 0), "mindspore.mint.add": (1, 0),
+                 "mindspore.mint.matmul": (1, 0), "mindspore.nn.Dense": (1, 0), "mindspore.nn.ReLU": (1, 0), "mindspore.Tensor.sum": (1, 0),
+                 "mindspore.ops.relu": (1, 0)}
+    return run, outermost, {}
+
+
+def counts(framework, run, **options):
+    apis.start(framework, **options)
+    apis.start_analysis()
+    for _ in range(TIMES):
+        run()
+    found = {row.api: (row.calls, row.errors) for row in apis.end_analysis()}
+    apis.stop()
+    return found
+
+
+def main():
+    framework = sys.argv[1]
+    run, outermost, inside = {"paddle": paddle_calls, "mindspore": mindspore_calls}[framework]()
+    run()
+    wanted = {name: (calls * TIMES, errors * TIMES) for name, (calls, errors) in outermost.items()}
+    found = counts(framework, run)
+    assert found == wanted, f"{found}, expected {wanted}"
+    assert counts(framework, run, parall_execute=False) == wanted
+    found = counts(framework, run, hook_inside=True)
+    for name, calls in inside.items():
+        assert found.get(name, (0, 0))[0] == calls * TIMES, f"{name}: {found.get(name)} within"
+    assert all(found[name][0] >= wanted[name][0] for name in wanted), found
+    apis.start(framework)
+    hooked = apis.coverage().hooked[framework]
+    apis.stop()
+    assert hooked > 900, hooked
+    print("done")
+    sys.stdout.flush()
+    os._exit(0)
+
+
+main()
