@@ -17,12 +17,19 @@ def package_path(run: Run):
 
 
 def check_agent(run: Run, job, python):
-    """The report's rows of the domain are the calls that the program made."""
-    done = run.trace(python, os.path.join(HERE, "traced.py"), hooks=["mpi"], options=("--job", job),
+    """The report's rows of the domain are the calls that the program made, also while its Python functions are traced."""
+    for words in ([], ["python"]):
+        check_traced(run, "-".join([job] + words), python, words)
+
+
+def check_traced(run: Run, job, python, words):
+    done = run.trace(python, os.path.join(HERE, "traced.py"), *words, hooks=["mpi"], options=("--job", job),
                      env={"PYTHONPATH": package_path(run), "PYTHONDONTWRITEBYTECODE": "1"})
-    calls = [row for row in run.report(run.path("store", job))["calls"] if row["domain"] == "toy"]
-    expect(f"calls of {job}", {row["function"]: [row["calls"], row["errors"]] for row in calls}, json.loads(done.stdout))
+    calls = [row for row in run.report(run.path("store", job))["calls"] if row["domain"] in ("toy", "python")]
+    expect(f"calls of {job}", {row["function"].split(" ")[0]: [row["calls"], row["errors"]] for row in calls}, json.loads(done.stdout))
     for row in calls:
+        if row["domain"] == "python":
+            continue
         expect(f"library of {row['function']}", row["library"], row["function"].rpartition(".")[0])
         expect_true(f"times of {row}", 0 < row["min_ns"] <= row["p50_ns"] <= row["max_ns"] <= row["total_ns"])
 
