@@ -1,7 +1,9 @@
 """A program that knows its own calls of Paddle or of MindSpore; the argument says which. Asserts, and prints `done`."""
 import contextlib
+import io
 import os
 import sys
+import types
 
 import hooktrace.apis as apis
 
@@ -52,6 +54,32 @@ def counts(framework, run, **options):
     return found
 
 
+def seed():
+    """apitimewrapper's program for MindSpore: its lines, and a comparison with a function of another framework."""
+    import mindspore
+    import numpy
+    from mindspore import nn, ops
+    from hooktrace.compat import apitimewrapper
+    x, layer = mindspore.Tensor(numpy.ones([4, 4], numpy.float32)), nn.Dense(4, 4)
+    screen = io.StringIO()
+    with contextlib.redirect_stdout(screen):
+        apitimewrapper.start_hook_net()
+        apitimewrapper.start_analysis()
+        ops.matmul(x, x), x + x, layer(x)
+        apitimewrapper.end_analysis()
+        apis.stop()
+    lines = screen.getvalue().splitlines()
+    ops_called = ["ops.matmul", "Tensor.__add__", "nn.Dense"]
+    assert [line.split(" cost_time:")[0] for line in lines[:5]] == ["start_analysis", *ops_called, "end_analysis"], lines
+    assert [line.split("共执行了1次,总耗时")[0] for line in lines[5:]] == ops_called, lines
+    sys.modules.setdefault("torch", types.SimpleNamespace(tensor=lambda array: array))  # simulated
+    with contextlib.redirect_stdout(screen):
+        ratio = apitimewrapper.performance_cmp(ops.exp, numpy.exp, 3, 2, numpy.ones(4, numpy.float32))
+    lines = screen.getvalue().splitlines()[-3:]
+    assert lines[0].startswith("mindspore exp run 3 times cost time: ") and lines[1].startswith("torch exp run 3 times cost time: "), lines
+    assert float(lines[2]) == ratio > 0
+
+
 def main():
     framework = sys.argv[1]
     run, outermost, inside = {"paddle": paddle_calls, "mindspore": mindspore_calls}[framework]()
@@ -68,6 +96,8 @@ def main():
     hooked = apis.coverage().hooked[framework]
     apis.stop()
     assert hooked > 900, hooked
+    if framework == "mindspore":
+        seed()
     print("done")
     sys.stdout.flush()
     os._exit(0)
