@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "agent/frame/rules.h"
-#include "agent/frame/site.h"
+#include "agent/frame/site_table.h"
 #include "agent/patch/patch.h"
 #include "agent/record/layout.h"
 #include "agent/record/process.h"
@@ -29,7 +29,7 @@ static bool apply(void)
 	/* The segment may have been closed meanwhile. */
 	bool changed = hk_process.on && rules && hk_rules_take(header, version);
 	changed |= hk_process.on && hk_rules_pause_take();
-	if (changed && hk_site_relevel()) {
+	if (changed && hk_site_table_relevel_all()) {
 		hk_patch_revisit();
 	}
 	hk_process_unlock();

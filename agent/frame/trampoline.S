@@ -58,6 +58,8 @@ hk_call_enter:
 	movq	%rdx, HK_CALL_DOMAINS(%rbp)
 	orq	HK_HOT_DOMAIN(%r11), %rdx
 	movq	%rdx, HK_THREAD_DOMAINS(%rax)
+	movl	HK_HOT_NUMBER(%r11), %r10d
+	andl	$HK_NUMBER_MASK, %r10d
 	movq	%rbp, %rdx
 	shlq	$28, %rdx			/* frame address / 16 in the upper half */
 	orq	%rdx, %r10

@@ -10,10 +10,10 @@
 
 #include "cli/export/activity.h"
 #include "cli/export/callers.h"
-#include "cli/export/details_json.h"
 #include "cli/export/exporter.h"
 #include "cli/export/kineto/kineto_file.h"
 #include "hooks/hook.h"
+#include "timeline/details_json.h"
 
 #define BEGIN "{\"schemaVersion\": 1, \"generator\": \"hooktrace\","
 

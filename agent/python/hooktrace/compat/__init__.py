@@ -1,1 +1,1 @@
-"""Names of older tools, made of this package."""
+"""hooktrace.compat: the names and outputs of the tools that hooktrace takes the place of."""
