@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """hooktrace.profiler: schedules as torch's, the same steps recorded on all ranks, exact counts of calls, and tables and files as torch has them."""
 import collections
+import concurrent.futures
 import gzip
 import json
 import os
@@ -32,10 +33,7 @@ def environment(run, **more):
 
 
 def hooks(run):
-    path = run.path("getppid.hooks")
-    with open(path, "w", encoding="ascii") as file:
-        file.write("int getppid()\n")
-    return [path]
+    return [run.path("getppid.hooks")]
 
 
 def has_torch():
@@ -48,8 +46,6 @@ def check_schedules(run, torch):
     words = ["torch"] if torch else []
     done = run.trace(DEBIAN, program("schedules.py"), *words, hooks=hooks(run), level="record", store="schedules", env=environment(run))
     expect("combinations", done.stdout, "243\n")
-    if not torch:
-        print("left out, not on this machine: torch for /usr/bin/python3")
 
 
 # ---- counts ----
@@ -80,8 +76,8 @@ def check_trace(path, rank, steps, marks, process):
 
 def recorded(run, job):
     """{(rank, name): records} of the whole job."""
-    run.cli("export", job, "--format", "chrome", "-o", run.path("whole.json"))
-    with open(run.path("whole.json"), encoding="utf-8") as file:
+    run.cli("export", job, "--format", "chrome", "-o", f"{job}.json")
+    with open(f"{job}.json", encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
     return collections.Counter((event["pid"], event["name"]) for event in events if event["ph"] == "X")
 
@@ -128,6 +124,33 @@ def check_counts(run):
         check_job(run, f"python{version}", 1, python, {3: [1, 2], 5: [4, 5]}, 5, ["wait=0", "warmup=1", "active=2"])
 
 
+# ---- tracers, and a process that is not preloaded ----
+
+def check_frames(run, torch):
+    calls = 2 + 3  # of outer(), in the steps 2 and 3
+    wanted = {"outer": calls, "inner": 4 * calls, "generator": 3 * calls}
+    for version, python in chosen_pythons() + ([("torch", DEBIAN)] if torch else []):
+        words = ["torch"] if version == "torch" else []
+        done = run.trace(python, program("frames.py"), *words, hooks=hooks(run), level="record", store=f"frames-{version}", env=environment(run))
+        counts = {key.split()[0]: count for key, count in json.loads(done.stdout).items()}
+        expect(f"{version}: Python functions", {key: counts.get(key) for key in wanted}, wanted)
+        expect(f"{version}: the profiler's own", [key for key in counts if "session.py" in key or "recording.py" in key], [])
+        expect(f"{version}: APIs of torch", counts.get("torch.add"), calls if torch and version == "torch" else None)
+
+
+def check_late(run):
+    """A process starts its own tracing, in a collector that runs."""
+    run.start_collector()
+    (version, python) = chosen_pythons()[-1]
+    directory = run.path("said-late")
+    os.makedirs(directory)
+    words = ["wait=1", "warmup=1", "active=2", "repeat=1"]
+    run.command(python, program("steps.py"), directory, "5", *words, env=environment(run, HOOK_HOOKS=hooks(run)[0], HOOK_LEVEL="record"))
+    with open(os.path.join(directory, "0.json"), encoding="utf-8") as file:
+        (said,) = json.load(file)
+    check_window(f"{version} without preload", said, [2, 3], [2, 3])
+
+
 # ---- the rest ----
 
 def check_edges(run):
@@ -162,12 +185,18 @@ def check_headings(run):
 
 def test(run):
     os.makedirs(run.path("tmp"))
+    with open(hooks(run)[0], "w", encoding="ascii") as file:
+        file.write("int getppid()\n")
     torch = has_torch()
-    check_schedules(run, torch)
-    check_counts(run)
-    check_edges(run)
-    if torch:
-        check_headings(run)
+    if not torch:
+        print("left out, not on this machine: torch for /usr/bin/python3")
+    check_late(run)
+    # They wait for their collectors most of the time.
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        checks = [pool.submit(check_schedules, run, torch), pool.submit(check_counts, run), pool.submit(check_frames, run, torch),
+                  pool.submit(check_edges, run)] + ([pool.submit(check_headings, run)] if torch else [])
+    for check in checks:
+        check.result()
 
 
 if __name__ == "__main__":

@@ -148,22 +148,38 @@ def forked():
     subprocess.run(["true"], check=True)
 
 
+def run_all(**arguments):
+    with profile(schedule=schedule(wait=1, warmup=1, active=1), **arguments) as prof:
+        for _ in range(8):
+            prof.step()
+
+
 def tracers():
     """Tracers are started for the steps that need them, and stopped, unless they ran before."""
     said = []
     for name in ("tracer", "apis"):
         module = types.ModuleType(f"hooktrace.{name}")
         module.is_on = lambda name=name: name == "apis"
-        module.start, module.stop = (lambda name=name: said.append(f"start {name}")), (lambda name=name: said.append(f"stop {name}"))
+        module.start = lambda name=name, **arguments: said.append(f"start {name} {arguments}")
+        module.stop = lambda name=name: said.append(f"stop {name}")
         sys.modules[f"hooktrace.{name}"] = module
     with profile(schedule=schedule(wait=1, warmup=1, active=1, repeat=1), with_stack=True, apis=True) as prof:
-        for wanted in ([], ["start tracer"], ["start tracer"], ["start tracer", "stop tracer"]):
+        begun = "start tracer {'modules': False}"
+        for wanted in ([], [begun], [begun], [begun, "stop tracer"]):
             need(f"step {prof.step_num}: {said}", said == wanted)
             prof.step()
+    def refuse(**arguments):
+        raise RuntimeError(f"no tool is free for {arguments}")
+
+    sys.modules["hooktrace.tracer"].start = refuse
+    texts = warned(run_all, with_modules=True)
+    need(f"a tracer that refuses: {texts}", len(texts) == 1 and "no tool is free for {'modules': True}" in texts[0])
     for name in ("tracer", "apis"):
         sys.modules[f"hooktrace.{name}"] = None  # cannot be imported
     texts = warned(profile, with_modules=True, apis=True)
-    need(f"missing tracers: {texts}", len(texts) == 2 and "with_stack and with_modules" in texts[0] and "apis" in texts[1])
+    need(f"missing tracers: {texts}", len(texts) == 2 and "Python functions" in texts[0] and "APIs" in texts[1])
+    for name in ("tracer", "apis"):
+        del sys.modules[f"hooktrace.{name}"]
 
 
 class Event:

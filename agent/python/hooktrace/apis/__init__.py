@@ -23,7 +23,8 @@ from .analysis import Analysis, Comparison, Pair, Row, compare
 from .arrival import Arrival
 from .catalog import FRAMEWORKS, Framework
 
-__all__ = ["Analysis", "Comparison", "Coverage", "Framework", "Pair", "Row", "compare", "coverage", "end_analysis", "start", "start_analysis", "stop"]
+__all__ = ["Analysis", "Comparison", "Coverage", "Framework", "Pair", "Row", "compare", "coverage", "end_analysis", "is_on", "start",
+           "start_analysis", "stop"]
 
 _DOMAINS = 16  # HK_API_DOMAINS
 
@@ -171,6 +172,11 @@ def stop() -> None:
             if _block:
                 _rows.extend(_native.apis_block_end())
             session.end()
+
+
+def is_on() -> bool:
+    """Whether APIs are observed now."""
+    return _session is not None
 
 
 def coverage() -> Coverage:

@@ -10,7 +10,7 @@ from typing import Optional
 
 import hooktrace
 
-from .. import agent
+from .. import agent, tracing
 
 COUNTER = "profile"
 NO_STEP = 2**64 - 1  # HK_NO_STEP of hooktrace.h
@@ -23,11 +23,18 @@ class ProfilerError(RuntimeError):
 class Window:
     """A time in which this process wrote records. Unix times in seconds."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, job: Optional[str]) -> None:
         self.number = number
+        self.job = job  # as hookcli takes it; None: not traced
         self.process = os.getpid()
         self.began = time.time()
         self.ended = 0.0
+
+
+def _job() -> Optional[str]:
+    """The job of this process: a directory, or a name that its collector knows."""
+    directory = tracing.job_directory()
+    return os.path.abspath(directory) if directory else os.environ.get("HOOK_JOB") or None
 
 
 class Recorder:
@@ -47,6 +54,7 @@ class Recorder:
             if self._pause is None:
                 warnings.warn("hooktrace: this agent is too old to pause: calls of all steps are recorded", RuntimeWarning, stacklevel=4)
         self.window: Optional[Window] = None
+        self._job = _job() if self.traced else None
 
     @classmethod
     def take(cls) -> "Recorder":
@@ -67,7 +75,7 @@ class Recorder:
         """A window begins."""
         self.pause(False)
         Recorder._newest += 1
-        self.window = Window(Recorder._newest)
+        self.window = Window(Recorder._newest, self._job)
         if self.traced:
             hooktrace.counter(COUNTER, float(self.window.number))
 

@@ -12,7 +12,7 @@ import time
 import warnings
 from typing import IO, Any, Dict, Iterator, List, Optional, Tuple
 
-from .. import collector, tracing
+from .. import collector
 from .averages import Event, nest
 from .recording import COUNTER, ProfilerError, Window
 
@@ -20,18 +20,11 @@ from .recording import COUNTER, ProfilerError, Window
 RANKS = ("HOOK_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 STORED_SECONDS = 20  # by then the collector has stored what it ever will
+FAILED_SECONDS = 3  # a job that begins is known by then
 POLL_SECONDS = 0.2  # it stores records that are a second old
 CLOCKS_SECONDS = 5  # by which the clocks of machines may differ
 
 Row = Dict[str, Any]
-
-
-def _job() -> str:
-    """The job of this process, as hookcli takes it. Raises ProfilerError if it is not known."""
-    job = tracing.job_directory() or os.environ.get("HOOK_RUN_JOB") or os.environ.get("HOOK_JOB")
-    if not job:
-        raise ProfilerError("this process is not traced, so there are no records: see the warning of hooktrace.start()")
-    return job
 
 
 def _cli() -> str:
@@ -69,10 +62,12 @@ def _read_head(lines: Iterator[str]) -> Row:
 class Records:
     """The rows of WINDOW. Raises ProfilerError if they cannot be had."""
 
-    _started_ns = 0  # Unix time of the job's start, once it is known
+    _started_ns: Dict[str, int] = {}  # by job, the Unix time of its start, once it is known
 
     def __init__(self, window: Window) -> None:
-        self._window = window
+        if not window.job:
+            raise ProfilerError("this process is not traced, so there are no records: see the warning of hooktrace.start()")
+        self._window, self._job = window, window.job
         self._head: Row = {}
         self._directory = tempfile.TemporaryDirectory(prefix="hooktrace-profile-")
         self._path = os.path.join(self._directory.name, "rows")
@@ -81,14 +76,14 @@ class Records:
 
     # ---- from the collector ----
 
-    def _export(self, cli: str, job: str, rank: Optional[str]) -> str:
+    def _export(self, cli: str, rank: Optional[str]) -> str:
         """Writes what is stored of RANK, or of all, to a directory, and returns that. Keeps in _error why it could not."""
         to = tempfile.mkdtemp(dir=self._directory.name)
-        command = [cli, "export", job, "--format", "kineto", "--exact", "-o", to]
+        command = [cli, "export", self._job, "--format", "kineto", "--exact", "-o", to]
         if rank is not None:
             command += ["--ranks", rank]
-        if Records._started_ns:
-            since = self._window.began - Records._started_ns / 1e9 - CLOCKS_SECONDS
+        if self._job in Records._started_ns:
+            since = self._window.began - Records._started_ns[self._job] / 1e9 - CLOCKS_SECONDS
             command.append(f"--from={max(since, 0):.3f}s")
         environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
         # In an empty directory: in another one, a name of a job may be that of a file.
@@ -128,23 +123,23 @@ class Records:
 
     def _fetch(self) -> None:
         """Waits until the window's end is stored, and keeps its rows."""
-        cli, job, rank = _cli(), _job(), _rank()
-        deadline = time.monotonic() + STORED_SECONDS
+        cli, rank = _cli(), _rank()
+        began = time.monotonic()
         while True:
-            path, process, first, last = self._find(self._export(cli, job, rank))
+            path, process, first, last = self._find(self._export(cli, rank))
             if last >= 0:
                 break
-            if time.monotonic() >= deadline:
+            if time.monotonic() - began >= (FAILED_SECONDS if self._error else STORED_SECONDS):
                 if rank is None or path is not None:
                     break
-                rank, deadline = None, time.monotonic() + STORED_SECONDS  # the hint was wrong
+                rank, began = None, time.monotonic()  # the hint was wrong
             time.sleep(POLL_SECONDS)
         if path is None or process is None:
             raise ProfilerError(self._error or f"the collector has no records of this window after {STORED_SECONDS} s: only ranks of a job have "
                                 "files, and records may have been lost: see `hookcli report`")
-        Records._started_ns = self._head["baseTimeNanoseconds"]
+        started_ns = Records._started_ns[self._job] = self._head["baseTimeNanoseconds"]
         if last < 0:
-            last = _ns((self._window.ended + CLOCKS_SECONDS) * 1e6) - Records._started_ns
+            last = _ns((self._window.ended + CLOCKS_SECONDS) * 1e6) - started_ns
             warnings.warn("hooktrace: the end of the window is not among its records: some were lost", RuntimeWarning, stacklevel=4)
         self._keep(path, process, first, last)
 

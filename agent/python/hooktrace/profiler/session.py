@@ -29,8 +29,8 @@ class profile:  # pylint: disable=invalid-name
 
     schedule: a function of a step's number (see schedule()); without it all is recorded from start() to stop().
     on_trace_ready: called with this object after the last step of each cycle, and by stop() if a cycle is not finished.
-    with_stack, with_modules: also Python functions, by hooktrace.tracer. apis: also the APIs of torch, Paddle and MindSpore, by hooktrace.apis. A
-    tracer that is missing is left out after a RuntimeWarning.
+    with_stack: also Python functions, by hooktrace.tracer. with_modules: the same, with calls of torch modules named by their class and number.
+    apis: also the APIs of torch, Paddle and MindSpore, by hooktrace.apis. A tracer that cannot start is left out after a RuntimeWarning.
     record_shapes, profile_memory, with_flops and further arguments of torch.profiler.profile are accepted, and left out after a RuntimeWarning.
 
     Starts tracing if it is off, and stops it again at the end. Outside of the chosen steps the process counts its calls and records nothing.
@@ -46,7 +46,7 @@ class profile:  # pylint: disable=invalid-name
         self.step_num = 0
         self.current_action = action(self.schedule(0))
         self._marks_steps = schedule is not None
-        self._tracers = Tracers(python=with_stack or with_modules, apis=apis)
+        self._tracers = Tracers(with_stack or with_modules, with_modules, apis)
         self._recorder: Optional[Recorder] = None
         self._window: Optional[Window] = None
         self._records: Optional[Records] = None
@@ -110,16 +110,17 @@ class profile:  # pylint: disable=invalid-name
                 warnings.warn("incorrect schedule: WARMUP followed by NONE", stacklevel=3)
         finally:
             if after == ProfilerAction.NONE:
-                self._tracers.stop()
+                self._tracers.stop()  # of a warmup
             else:
                 self._tracers.start()
             if after in _RECORDING and not goes_on:
                 self._recorder.begin()
 
     def _finish(self, ready: bool) -> None:
-        """The window ends. READY: its records are handed on."""
+        """The window ends, and tracers with it, before the program's handler is called. READY: its records are handed on."""
         assert self._recorder is not None
         self._window, self._records = self._recorder.end(), None
+        self._tracers.stop()
         if ready and self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
