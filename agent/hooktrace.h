@@ -62,7 +62,9 @@ void hk_range_pop(void) HOOKTRACE_WEAK;
 /* Something happened now. */
 void hk_mark(const char *name) HOOKTRACE_WEAK;
 
-/* Step number STEP of the program's main loop begins. */
+/* Step number STEP of the program's main loop begins. HK_NO_STEP ends the last one without a next
+ * one. */
+#define HK_NO_STEP (~(uint64_t)0)
 void hk_step(uint64_t step) HOOKTRACE_WEAK;
 
 /* Counter NAME has VALUE from now on. */
@@ -71,6 +73,12 @@ void hk_counter(const char *name, double value) HOOKTRACE_WEAK;
 /* Adds an activity of a device after its end, from any thread. An activity that ends before its
  * start, or in the future, is kept without duration. */
 void hk_activity(const struct hk_activity *activity) HOOKTRACE_WEAK;
+
+/* PAUSED: calls of this process are only counted from now on, without times and records, whatever
+ * their levels. Otherwise their levels are in force again. Calls that allocate or free memory or
+ * make communicators keep their levels, and so does device work, which is reported after it was
+ * done. Forked children begin as their parent was. */
+void hk_pause(int paused) HOOKTRACE_WEAK;
 
 /* Starts the agent in a process that runs already, which dlopen loaded it into. Until then it does
  * nothing. SETTINGS, if not NULL, are "HOOK_X=value" texts, the last of them NULL, which come
@@ -120,6 +128,7 @@ int hk_replace(const char *from, const char *symbol, void *replacement,
 #define hk_range_pop() (hk_range_pop ? hk_range_pop() : (void)0)
 #define hk_mark(name) (hk_mark ? hk_mark(name) : (void)0)
 #define hk_step(step) (hk_step ? hk_step(step) : (void)0)
+#define hk_pause(paused) (hk_pause ? hk_pause(paused) : (void)0)
 #define hk_counter(name, value) (hk_counter ? hk_counter(name, value) : (void)0)
 #define hk_activity(...) (hk_activity ? hk_activity(__VA_ARGS__) : (void)0)
 

@@ -13,6 +13,7 @@
 #include "agent/device/device.h"
 #include "agent/frame/rules.h"
 #include "agent/frame/site.h"
+#include "agent/frame/site_table.h"
 #include "agent/frame/state.h"
 #include "agent/hooks/hookset.h"
 #include "agent/memory/arena.h"
@@ -27,6 +28,7 @@
 #include "agent/runtime/kernels.h"
 #include "agent/runtime/mpi.h"
 #include "agent/runtime/nccl.h"
+#include "agent/sites.h"
 #include "agent/stack/answer.h"
 #include "agent/stack/interpreter.h"
 #include "agent/wrap/dl.h"
@@ -162,7 +164,7 @@ static bool resume_sites(const struct hk_hookset *set)
 		return false;
 	}
 	hk_rules_forget();
-	hk_site_resume(set == last.set, set->default_level);
+	hk_site_resume(set == last.set, set);
 	hk_process_unlock();
 	return true;
 }
@@ -174,7 +176,7 @@ static bool close_all(void)
 		return false;
 	}
 	hk_answer_stop();
-	hk_site_pass_all();
+	hk_site_table_pass_all();
 	hk_thread_retire_all();
 	hk_process_detach();
 	hk_process_unlock();
@@ -192,6 +194,7 @@ static bool patch(char *const *environment, const struct hk_hookset *set, bool l
 	}
 	(late ? hk_answer_start_late : hk_answer_start)();
 	hk_annotate_names_start(set->default_level);
+	hk_sites_start(set);
 	hk_exec_start(environment);
 	if (!again) {
 		hk_patch_start(set, forget, late);

@@ -20,8 +20,8 @@ static inline void write_words(uint64_t *room, const struct hk_call *call, uint6
 {
 	bool escape = ns >= HK_DURATION_ESCAPE;
 	room[0] = call->start_ticks;
-	room[1] = hk_record_word1(escape ? HK_DURATION_ESCAPE : (uint32_t)ns, call->site->index,
-				  kind, count + escape);
+	room[1] = hk_record_word1(escape ? HK_DURATION_ESCAPE : (uint32_t)ns,
+				  hk_hot_number(call->site), kind, count + escape);
 	room += HK_RECORD_HEADER_WORDS;
 	if (escape) {
 		*room++ = ns;

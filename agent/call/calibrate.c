@@ -142,7 +142,7 @@ static uint64_t measure_record(struct hk_site_hot *hot, struct hk_thread *thread
 			0);
 	hot->level = HK_LEVEL_RECORD;
 	hot->hook = hook;
-	hk_plan_site(hot);
+	hk_plan_site(hot, HK_SITES_MAX - 1);
 	uint64_t cost = measure_rows(ret_row_extra_ps);
 	thread->chain[HK_STREAM_CALLS] = kept;
 	return cost;
@@ -161,7 +161,7 @@ static uint64_t measure_lost(struct hk_site_hot *hot, struct hk_thread *thread)
 	hk_thread_dry_until[HK_STREAM_NESTED] = INT64_MAX;
 	hot->stream = HK_STREAM_NESTED;
 	hot->hook = &nothing;
-	hk_plan_site(hot);
+	hk_plan_site(hot, HK_SITES_MAX - 1);
 	uint64_t cost = measure();
 	hk_thread_dry_until[HK_STREAM_NESTED] = dry_until;
 	thread->slot = slot;
@@ -210,7 +210,7 @@ void hk_calibrate(struct hk_thread *thread, uint32_t octave, struct hk_segment_h
 				    .index = HK_CALIBRATION_SITE,
 				    .level = HK_LEVEL_TIME,
 				    .hook = &nothing};
-	hk_plan_site(hot);
+	hk_plan_site(hot, HK_SITES_MAX - 1);
 	for (uint32_t i = 0; i < HK_OCTAVES; i++) {
 		cell.octave[i] = octave;
 	}

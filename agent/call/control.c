@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "agent/frame/rules.h"
-#include "agent/frame/site.h"
+#include "agent/frame/site_table.h"
 #include "agent/patch/patch.h"
 #include "agent/record/layout.h"
 #include "agent/record/process.h"
@@ -19,18 +19,31 @@ static bool apply(void)
 {
 	const struct hk_segment_header *header = hk_process.writer.header;
 	uint32_t version = hk_rules_version(header);
-	if (!hk_rules_are_new(header, version)) {
+	bool rules = hk_rules_are_new(header, version);
+	if (!rules && !hk_rules_pause_is_new()) {
 		return true; /* a version being written has not raised the generation yet */
 	}
 	if (!hk_process_lock()) {
 		return false;
 	}
 	/* The segment may have been closed meanwhile. */
-	if (hk_process.on && hk_rules_take(header, version) && hk_site_relevel()) {
+	bool changed = hk_process.on && rules && hk_rules_take(header, version);
+	changed |= hk_process.on && hk_rules_pause_take();
+	if (changed && hk_site_table_relevel_all()) {
 		hk_patch_revisit();
 	}
 	hk_process_unlock();
 	return true;
+}
+
+void hk_control_pause(bool paused)
+{
+	hk_rules_pause(paused);
+	if (hk_process.on && !hk_process_forked()) {
+		/* Release: an agent's thread that sees the new generation sees the wish. */
+		atomic_fetch_add_explicit(&hk_process.writer.header->generation, 1,
+					  memory_order_release);
+	}
 }
 
 bool hk_control_apply(uint32_t generation)

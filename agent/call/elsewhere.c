@@ -14,7 +14,7 @@
 static void forget(const struct hk_call *call)
 {
 	uint64_t frame = (uint64_t)&call->caller_frame;
-	uint64_t mine = frame << 28 | call->site->index; /* as trampoline.S writes it */
+	uint64_t mine = frame << 28 | hk_hot_number(call->site); /* as trampoline.S writes it */
 	struct hk_thread *from = call->thread;
 	for (uint32_t at = 0; at < HK_OPEN_CALLS; at++) {
 		uint64_t *word = (uint64_t *)(void *)&from->slot->open[at], seen = mine;
@@ -38,13 +38,14 @@ static int adopt(void *returned, void *unused)
 	struct hk_thread *thread = hk_thread_current->ready ? hk_thread_current : hk_thread_enter();
 	uint32_t site = call->site->index;
 	if (thread && !thread->cells[site]) {
-		thread->cells[site] = hk_thread_cell(thread, site);
+		thread->cells[site] = hk_thread_cell(thread, hk_hot_number(call->site));
 	}
 	bool ready = thread && thread->cells[site];
 	if (ready) {
 		call->thread = thread;
 		call->cell = thread->cells[site];
 		call->depth = thread->depth;
+		call->inner = thread->inner;
 	}
 	errno = saved_errno;
 	hk_in_agent = 0;

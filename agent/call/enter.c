@@ -15,6 +15,27 @@
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
 
+/* Returns the cell of plain site NUMBER, or NULL without memory. */
+static struct hk_cell **plain_cell(struct hk_thread *thread, uint32_t plain)
+{
+	struct hk_cell ***page = &thread->plain_cells[plain / HK_PLAIN_CELLS];
+	if (!*page && !hk_process.sealed) {
+		*page = hk_arena_take(HK_PLAIN_CELLS * sizeof(**page));
+	}
+	return *page ? &(*page)[plain % HK_PLAIN_CELLS] : NULL;
+}
+
+struct hk_cell *hk_call_make_cell(struct hk_thread *thread, const struct hk_site_hot *site)
+{
+	struct hk_cell **cell = site->index < HK_THUNKS
+				    ? &thread->cells[site->index]
+				    : plain_cell(thread, site->index - HK_PLAIN_FIRST);
+	if (cell && !*cell) {
+		*cell = hk_thread_cell(thread, hk_hot_number(site));
+	}
+	return cell ? *cell : NULL;
+}
+
 static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 {
 	struct hk_thread *thread = hk_thread_current;
@@ -40,10 +61,7 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 			return false; /* the next call tries again */
 		}
 	}
-	if (!thread->cells[site->index]) {
-		thread->cells[site->index] = hk_thread_cell(thread, site->index);
-	}
-	return thread->cells[site->index] != NULL;
+	return hk_call_make_cell(thread, site) != NULL;
 }
 
 /* Returns whether a call without a frame can be kept. A call nested too deeply is only counted. */
@@ -73,7 +91,7 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 		return 0;
 	}
 	struct hk_thread *thread = hk_thread_current;
-	bool lacks = !thread->ready || !thread->cells[site->index];
+	bool lacks = !thread->ready || !hk_call_cell(thread, site);
 	if (lacks && hk_thread_refused() && !hk_process_forked()) {
 		hk_process_untracked();
 		return 0;
@@ -113,7 +131,7 @@ static struct hk_cell *spare_cell(struct hk_thread *thread, uint64_t number)
 	}
 	if (!thread->spare_cells[number]) {
 		thread->spare_cells[number] =
-		    hk_thread_cell(thread, HK_SPARE_FIRST + (uint32_t)number);
+		    hk_thread_cell(thread, hk_hot_number(&hk_spare_hot[number]));
 	}
 	return thread->spare_cells[number];
 }

@@ -7,6 +7,24 @@
 
 #include "agent/frame/call.h"
 #include "agent/frame/hot.h"
+#include "agent/frame/site_table.h"
+#include "agent/record/thread.h"
+
+/* Returns the cell of THREAD, which is ready, for SITE, or NULL if there is none yet. SITE has no
+ * spare thunk. */
+static inline struct hk_cell *hk_call_cell(const struct hk_thread *thread,
+					   const struct hk_site_hot *site)
+{
+	uint32_t plain = site->index - HK_PLAIN_FIRST;
+	if (site->index < HK_THUNKS) {
+		return thread->cells[site->index];
+	}
+	struct hk_cell **page = thread->plain_cells[plain / HK_PLAIN_CELLS];
+	return page ? page[plain % HK_PLAIN_CELLS] : NULL;
+}
+
+/* Returns that cell, which is made if necessary, or NULL if there is no room. Inside the agent. */
+struct hk_cell *hk_call_make_cell(struct hk_thread *thread, const struct hk_site_hot *site);
 
 /* Prepares a call if the thread has no state yet, if the site has no cell for it, if the generation
  * changed, or if calls were abandoned. Returns 1 to try again, or 0 to pass the call through

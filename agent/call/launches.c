@@ -103,7 +103,7 @@ void hk_launches_end(struct hk_thread *thread, const struct hk_call *call, const
 		add(thread, call, values, now);
 	}
 	/* Never inside of another hooked call: see device/README.md. */
-	if (call->depth == 0 &&
+	if (call->inner == ~0ULL &&
 	    now >= atomic_load_explicit(&hk_launches_due, memory_order_relaxed) &&
 	    hk_state_may_save() && hk_state_has_bytes(HK_OBSERVER_STACK_BYTES)) {
 		hk_state_saved(hk_launches_user->after, (void *)(uintptr_t)call, NULL);

@@ -42,6 +42,7 @@ static_assert(offsetof(struct hk_cell, outermost_ns) == HK_CELL_OUTERMOST, "layo
 static_assert(offsetof(struct hk_cell, min_ns) == HK_CELL_MIN, "layout.h");
 static_assert(offsetof(struct hk_cell, max_ns) == HK_CELL_MAX, "layout.h");
 static_assert(offsetof(struct hk_cell, octave) == HK_CELL_OCTAVE, "layout.h");
+static_assert(offsetof(struct hk_cell, inner_calls) == HK_CELL_INNER, "layout.h");
 static_assert(offsetof(struct hk_chain_end, cursor) == HK_CHAIN_CURSOR, "layout.h");
 static_assert(offsetof(struct hk_chain_end, end) == HK_CHAIN_END, "layout.h");
 static_assert(offsetof(struct hk_chain_end, page) == HK_CHAIN_PAGE, "layout.h");
@@ -56,21 +57,6 @@ static_assert(HK_CLOCK_TICK_SHIFT == 1, "leave_call");
 /* Octaves of durations below the 32-bit escape. As a mask, it keeps every look-up inside the table.
  */
 #define HK_OCTAVES_FAST 32u
-
-/* Prefetches for writing the lines that the chain reaches some records later. The collector read
- * them last, and a store would wait until its copies are invalid. A prefetch never faults, not even
- * past the segment. */
-static inline void fetch_ahead(const uint64_t *room)
-{
-	const uint64_t *ahead = room + HK_RECORDS_AHEAD_WORDS;
-#if defined(__x86_64__)
-	/* The builtin needs a processor option. On processors without the instruction it does
-	 * nothing. */
-	__asm__ volatile("prefetchw %0" : : "m"(*ahead));
-#else
-	__builtin_prefetch(ahead, 1);
-#endif
-}
 
 static inline void restore(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
 {
@@ -154,7 +140,7 @@ static inline uint64_t *begin_record(struct hk_thread *thread, const struct hk_c
 		thread->busy = 0;
 		return NULL;
 	}
-	fetch_ahead(room);
+	hk_append_fetch_ahead(room);
 	return room;
 }
 
@@ -312,9 +298,9 @@ static __attribute__((noinline)) struct hk_result leave_launch(struct hk_call *c
 							       uint64_t *bucket)
 {
 	struct hk_thread *thread = call->thread;
-	uint64_t *room = call->depth == 0 ? begin_record(thread, call) : NULL;
+	uint64_t *room = call->inner == ~0ULL ? begin_record(thread, call) : NULL;
 	if (unlikely(!room)) {
-		if (call->depth > 0 || !is_dry(call)) {
+		if (call->inner != ~0ULL || !is_dry(call)) {
 			return leave_evaluated(call, ns, bucket);
 		}
 		count_lost(thread, call); /* a launch has no bytes to be counted */

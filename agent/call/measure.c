@@ -11,6 +11,7 @@
 #include "agent/frame/limit.h"
 #include "agent/frame/plan.h"
 #include "agent/frame/site.h"
+#include "agent/frame/site_table.h"
 #include "agent/frame/state.h"
 #include "agent/patch/patch.h"
 #include "agent/record/process.h"
@@ -170,7 +171,7 @@ static bool is_recorded(const struct hk_thread *thread, const struct hk_site_hot
 		}
 		const uint64_t *last = chain->cursor - words;
 		if (last[0] == start_ticks && last[1] >> HK_RECORD_WORDS_SHIFT == payload &&
-		    (last[1] >> HK_RECORD_SITE_SHIFT & (HK_SITES_MAX - 1)) == site->index) {
+		    (last[1] >> HK_RECORD_SITE_SHIFT & (HK_SITES_MAX - 1)) == hk_hot_number(site)) {
 			return true;
 		}
 	}
@@ -181,14 +182,14 @@ static bool is_recorded(const struct hk_thread *thread, const struct hk_site_hot
 static void record_left(struct hk_thread *thread, const struct hk_open_call *open)
 {
 	static const uint64_t unknown[HK_HOOK_VALUES];
-	uint32_t site = open->site;
-	if (site >= HK_THUNKS || !(hk_hot[site].flags & HK_HOT_RECORD) ||
-	    is_recorded(thread, &hk_hot[site], open->start_ticks)) {
+	struct hk_site_hot *site = hk_site_table_find(open->site);
+	if (!site || !(site->flags & HK_HOT_RECORD) ||
+	    is_recorded(thread, site, open->start_ticks)) {
 		return;
 	}
 	/* Only these fields are read. Clearing the whole struct might call memset. */
 	struct hk_call left;
-	left.site = &hk_hot[site];
+	left.site = site;
 	left.start_ticks = open->start_ticks;
 	left.depth = 0;
 	uint64_t ticks = hk_process_ticks() - left.start_ticks;
@@ -203,48 +204,31 @@ static void record_left(struct hk_thread *thread, const struct hk_open_call *ope
 
 void hk_call_left(struct hk_thread *thread, const struct hk_open_call *open)
 {
-	uint32_t site = open->site;
-	if (site < HK_THUNKS && (hk_hot[site].flags & HK_HOT_LAZY)) {
+	const struct hk_site_hot *site = hk_site_table_find(open->site);
+	if (site && (site->flags & HK_HOT_LAZY)) {
 		/* The site's first call may have left the slot to the loader. */
-		hk_call_rearm(&hk_hot[site], 0);
+		hk_call_rearm(site, 0);
 	}
 	record_left(thread, open);
 }
 
-/* ---- ranges and instants ---- */
+/* ---- calls of plain sites, ranges and instants ---- */
 
-void hk_call_begin_range(struct hk_call *call, struct hk_range *range)
+void hk_call_measure_plain(struct hk_thread *thread, struct hk_call *call, uint64_t ns, bool failed)
 {
-	struct hk_thread *thread = call->thread;
-	range->start_ticks = call->start_ticks;
-	range->child_ns = thread->child_ns;
-	range->domains = thread->domains;
-	thread->child_ns = 0;
-	thread->domains |= call->site->domain;
-	hk_count_add(&call->cell->calls, 1);
-}
-
-void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range)
-{
-	struct hk_call call = {.thread = thread,
-			       .site = &hk_hot[range->site],
-			       .cell = thread->cells[range->site],
-			       .start_ticks = range->start_ticks,
-			       .child_ns = range->child_ns,
-			       .domains = range->domains,
-			       .depth = thread->depth};
-	uint64_t ticks = hk_process_ticks() - range->start_ticks;
-	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
-	ns = ns > HK_CALL_ABSURD_NS ? 0 : ns;
-	if (call.site->level > HK_LEVEL_COUNT) {
-		hk_count_totals(thread, &call, ns, hk_count_is_outermost(&call));
-		count_duration(thread, call.cell, ns, false);
+	bool sampled = call->site->level == HK_LEVEL_SAMPLE;
+	hk_count_totals(thread, call, ns, hk_count_is_outermost(call));
+	count_duration(thread, call->cell, ns, sampled);
+	if (failed) {
+		hk_count_add(&call->cell->errors, 1);
 	}
-	if (call.site->flags & HK_HOT_RECORD) {
-		hk_append_record(thread, &call, ns, HK_RECORD_CALL, NULL, 0);
+	if (sampled) {
+		count_sample(thread, call, ns, 0);
 	}
-	thread->child_ns = range->child_ns + ns;
-	thread->domains = range->domains;
+	if (call->site->flags & HK_HOT_RECORD) {
+		hk_append_record(thread, call, ns, failed ? HK_RECORD_FAILED : HK_RECORD_CALL, NULL,
+				 0);
+	}
 }
 
 void hk_call_note_instant(struct hk_call *call, const uint64_t *value)

@@ -2,6 +2,7 @@
 #ifndef HK_AGENT_CALL_MEASURE_H
 #define HK_AGENT_CALL_MEASURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/frame/call.h"
@@ -19,11 +20,13 @@ void hk_call_left(struct hk_thread *thread, const struct hk_open_call *open);
  * call of SITE has returned to RETURN_ADDRESS, or was left (0). */
 void hk_call_rearm(const struct hk_site_hot *site, uint64_t return_address);
 
-/* For ranges and instants, which are counted and recorded like calls (annotate.h). CALL has thread,
- * cell, site, depth and start. They begin a range and store it in RANGE, end it, and note an
- * instant with the value of its site's key, if it has one. */
-void hk_call_begin_range(struct hk_call *call, struct hk_range *range);
-void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range);
+/* Adds the duration NS of a call of a plain site (plain_call.h), and records it. FAILED: it counts
+ * as an error. CALL has thread, cell, site, start, depth and domains. */
+void hk_call_measure_plain(struct hk_thread *thread, struct hk_call *call, uint64_t ns,
+			   bool failed);
+
+/* Counts and records CALL, an instant, with the value of its site's key, if it has one. CALL has
+ * thread, cell, site, depth and start. */
 void hk_call_note_instant(struct hk_call *call, const uint64_t *value);
 
 /* Counts CALL, which took NS and BYTES elsewhere: its time is no time of this thread. */

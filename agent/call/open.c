@@ -7,6 +7,7 @@
 #include "agent/call/kept.h"
 #include "agent/call/measure.h"
 #include "agent/frame/hot.h"
+#include "agent/frame/site_table.h"
 #include "agent/record/process.h"
 #include "base/clock.h"
 #include "ring/kernel.h"
@@ -80,16 +81,23 @@ static void move(struct hk_open_call *to, const struct hk_open_call *from)
 	to->start_ticks = from->start_ticks;
 }
 
+/* Whether a call of SITE is plain. It may begin in one function and end in another, so no address
+ * tells whether it was left. */
+static bool is_plain(const struct hk_site_hot *site)
+{
+	return site->index >= HK_PLAIN_FIRST;
+}
+
 static uint64_t domains_of(const struct hk_thread *thread, uint32_t oldest)
 {
 	uint64_t domains = 0;
 	for (uint32_t at = oldest; at < thread->depth; at++) {
-		uint32_t site = entry(thread, at)->site;
-		domains |= site < HK_THUNKS ? hk_hot[site].domain : 0;
+		const struct hk_site_hot *site = hk_site_table_find(entry(thread, at)->site);
+		domains |= site ? site->domain : 0;
 	}
 	for (uint32_t i = 0; i < thread->range_depth && i < HK_RANGES; i++) {
-		uint32_t site = thread->ranges[i].site;
-		domains |= site < HK_THUNKS ? hk_hot[site].domain : 0;
+		const struct hk_plain_call *call = &thread->ranges[i].call;
+		domains |= call->thread ? call->site->domain : 0;
 	}
 	return domains;
 }
@@ -102,12 +110,16 @@ static void keep_open(struct hk_thread *thread, const struct view *view, uint64_
 	uint64_t inner = ~0ULL;
 	for (uint32_t at = oldest; at < thread->depth; at++) {
 		const struct hk_open_call *open = entry(thread, at);
-		enum where where = locate(view, open->frame);
-		if (open->site >= HK_THUNKS || where == LEFT) {
+		const struct hk_site_hot *site = hk_site_table_find(open->site);
+		bool plain = site && is_plain(site);
+		enum where where = plain ? OPEN : locate(view, open->frame);
+		if (!site || where == LEFT) {
 			continue;
 		}
 		int64_t above = (int32_t)(open->frame - view->here);
-		inner = where == OPEN ? frame + (uint64_t)(above * 16) - BESIDE : ~0ULL;
+		if (!plain) {
+			inner = where == OPEN ? frame + (uint64_t)(above * 16) - BESIDE : ~0ULL;
+		}
 		if (kept != at) {
 			move(entry(thread, kept), open);
 		}
@@ -131,8 +143,22 @@ static void leave_below(struct hk_thread *thread, const struct view *view, uint3
 {
 	for (uint32_t at = thread->depth; at > from; at--) {
 		struct hk_open_call *open = entry(thread, at - 1);
-		if (open->site < HK_THUNKS && locate(view, open->frame) == LEFT) {
+		const struct hk_site_hot *site = hk_site_table_find(open->site);
+		if (site && !is_plain(site) && locate(view, open->frame) == LEFT) {
 			hk_call_left(thread, open);
+		}
+	}
+}
+
+/* Ends the plain calls, and if ALL the others too, that began from FROM on. */
+static void leave_inside(struct hk_thread *thread, uint32_t from, bool all)
+{
+	for (uint32_t at = thread->depth; at > from; at--) {
+		struct hk_open_call *open = entry(thread, at - 1);
+		const struct hk_site_hot *site = hk_site_table_find(open->site);
+		if (site && (all || is_plain(site))) {
+			hk_call_left(thread, open);
+			hk_open_unknown(open);
 		}
 	}
 }
@@ -190,18 +216,69 @@ bool hk_open_close(const struct hk_call *call)
 	struct view view = view_from(place);
 	uint32_t oldest = oldest_known(thread), at = thread->depth;
 	while (at > oldest && (entry(thread, at - 1)->frame != frame ||
-			       entry(thread, at - 1)->site != call->site->index)) {
+			       entry(thread, at - 1)->site != hk_hot_number(call->site))) {
 		at--;
 	}
 	bool known = at > oldest;
 	leave_below(thread, &view, at);
 	if (known) {
 		hk_open_unknown(entry(thread, at - 1));
+		leave_inside(thread, at, false);
 	}
 	keep_open(thread, &view, place);
 	/* The call is too deep to be known. All known calls were below it and were left. */
 	bool deeper = !known && call->depth < oldest && thread->depth == oldest;
 	return deeper || (known && at - 1 == call->depth && thread->depth == call->depth);
+}
+
+/* Returns the place behind the open call that began at START_TICKS at place DEPTH, or 0 if it is
+ * not known to be open. Calls that were left before it may have made its place a lower one. */
+static uint32_t find_plain(const struct hk_thread *thread, uint64_t start_ticks, uint32_t depth)
+{
+	uint32_t oldest = oldest_known(thread), at = thread->depth;
+	while (at > oldest && entry(thread, at - 1)->start_ticks != start_ticks) {
+		at--;
+	}
+	if (at > oldest) {
+		return at;
+	}
+	/* A deeper call had its entry, or all calls with entries are inside of it. */
+	bool lost = depth >= oldest && depth < thread->depth &&
+		    entry(thread, depth)->site == HK_OPEN_UNKNOWN;
+	return lost || depth < oldest ? depth + 1 : 0;
+}
+
+/* Returns the innermost known frame of a hooked function of THREAD, which has called the function
+ * with FRAME, but for BESIDE, or ~0 if there is none on this stack. */
+static uint64_t innermost_beside(const struct hk_thread *thread, uint64_t frame)
+{
+	struct view view = view_from(frame);
+	for (uint32_t at = thread->depth; at > oldest_known(thread); at--) {
+		const struct hk_open_call *open = entry(thread, at - 1);
+		const struct hk_site_hot *site = hk_site_table_find(open->site);
+		if (site && !is_plain(site)) {
+			int64_t above = (int32_t)(open->frame - view.here);
+			bool is_open = locate(&view, open->frame) == OPEN;
+			return is_open ? frame + (uint64_t)(above * 16) - BESIDE : ~0ULL;
+		}
+	}
+	return ~0ULL;
+}
+
+bool hk_open_close_plain(struct hk_thread *thread, uint64_t start_ticks, uint32_t *depth)
+{
+	uint32_t at = find_plain(thread, start_ticks, *depth), oldest = oldest_known(thread);
+	if (!at) {
+		return false;
+	}
+	leave_inside(thread, at > oldest ? at : oldest, true);
+	hk_open_unknown(entry(thread, at - 1));
+	thread->depth = *depth = at - 1;
+	/* A handler jumped out of these calls while they wrote their records, as in keep_open. */
+	thread->busy = thread->busy > at ? 0 : thread->busy;
+	thread->nested_busy = thread->nested_busy > at ? 0 : thread->nested_busy;
+	thread->inner = innermost_beside(thread, (uint64_t)__builtin_frame_address(0));
+	return true;
 }
 
 void hk_open_end(struct hk_thread *thread)
@@ -212,10 +289,10 @@ void hk_open_end(struct hk_thread *thread)
 	}
 	thread->depth = 0;
 	for (uint32_t at = thread->range_depth; at > 0; at--) {
-		if (at <= HK_RANGES) {
-			const struct hk_range *range = &thread->ranges[at - 1];
-			const struct hk_open_call open = {.site = range->site,
-							  .start_ticks = range->start_ticks};
+		const struct hk_plain_call *call = &thread->ranges[at - 1].call;
+		if (at <= HK_RANGES && call->thread) {
+			const struct hk_open_call open = {.site = hk_hot_number(call->site),
+							  .start_ticks = call->start_ticks};
 			hk_call_left(thread, &open);
 		}
 	}

@@ -39,6 +39,11 @@ void hk_open_end_query(uint64_t frame);
  * true if the caller must restore the state that CALL found, or false if that is done. */
 bool hk_open_close(const struct hk_call *call);
 
+/* Closes the plain call of THREAD that began at START_TICKS as call number *DEPTH, and ends what
+ * began after it and was never left. Sets *DEPTH to the calls that are open around it. Returns
+ * false if it is not known as open any more: the thread's state is then that of other calls. */
+bool hk_open_close_plain(struct hk_thread *thread, uint64_t start_ticks, uint32_t *depth);
+
 /* Records the calls and ranges that THREAD, which ends, still has open. */
 void hk_open_end(struct hk_thread *thread);
 

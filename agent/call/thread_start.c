@@ -6,7 +6,7 @@
 #include "agent/call/calibrate.h"
 #include "agent/call/kept.h"
 #include "agent/call/open.h"
-#include "agent/frame/site.h"
+#include "agent/frame/site_table.h"
 #include "agent/frame/spare.h"
 #include "agent/object/find.h"
 #include "agent/patch/release.h"
@@ -100,17 +100,21 @@ static void reset(struct hk_thread *thread)
 	thread->nested_busy = 0;
 }
 
-static void clear_cells(struct hk_thread *thread)
+static void clear(struct hk_cell **cells, uint32_t count)
 {
-	for (uint32_t i = 0; i < HK_THUNKS; i++) {
-		if (thread->cells[i]) {
-			thread->cells[i] = NULL;
+	for (uint32_t i = 0; cells && i < count; i++) {
+		if (cells[i]) { /* pages that were never used stay unused */
+			cells[i] = NULL;
 		}
 	}
-	for (uint32_t i = 0; thread->spare_cells && i < HK_SPARE_THUNKS; i++) {
-		if (thread->spare_cells[i]) {
-			thread->spare_cells[i] = NULL;
-		}
+}
+
+static void clear_cells(struct hk_thread *thread)
+{
+	clear(thread->cells, HK_THUNKS);
+	clear(thread->spare_cells, HK_SPARE_THUNKS);
+	for (uint32_t i = 0; i < HK_PLAIN_SITES / HK_PLAIN_CELLS; i++) {
+		clear(thread->plain_cells[i], HK_PLAIN_CELLS);
 	}
 }
 
@@ -246,7 +250,7 @@ struct hk_thread *hk_thread_enter(void)
 		/* The segment is made now: most helpers of a job never make a hooked call and need
 		 * one block only. */
 		hk_process.used = true;
-		hk_site_publish_all();
+		hk_site_table_publish_all();
 	}
 	struct hk_thread *thread = hk_process.on ? take_thread() : NULL;
 	hk_process_unlock();

@@ -6,6 +6,7 @@
 
 #include "agent/record/layout.h"
 #include "hooks/hook.h"
+#include "ring/segment.h"
 
 #define likely(condition) __builtin_expect(!!(condition), 1)
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
@@ -24,7 +25,7 @@ struct hk_message;
 struct hk_site_hot {
 	void *original;
 	uint64_t domain;     /* its bit among the process's domains */
-	uint32_t index;	     /* site id */
+	uint32_t index;	     /* of the site: site_table.h */
 	uint8_t stack_words; /* HK_STACK_WORDS_* */
 	uint8_t control;     /* HK_CONTROL_* */
 	uint8_t level;	     /* enum hk_level */
@@ -39,12 +40,19 @@ struct hk_site_hot {
 	uint8_t exit;	      /* HK_EXIT_* */
 	uint8_t bytes;	      /* which value adds to the cell's bytes; HK_HOOK_VALUES: none */
 	const struct hk_hook *hook;
-	uint64_t word1;			  /* of a record, but for its duration */
+	uint64_t
+	    word1; /* of a record, but for its duration; has the site's number in the segment */
 	const struct hk_message *message; /* how the values are made; NULL: by their factors */
 };
 
 /* The thunk kept for calibration; no site is bound to it. */
 #define HK_CALIBRATION_SITE (HK_THUNKS - 1u)
+
+/* Returns the number in the segment of the site HOT. */
+static inline uint32_t hk_hot_number(const struct hk_site_hot *hot)
+{
+	return (uint32_t)(hot->word1 >> HK_RECORD_SITE_SHIFT) & (HK_SITES_MAX - 1);
+}
 
 extern struct hk_site_hot hk_hot[HK_THUNKS];
 

@@ -64,7 +64,7 @@ uint8_t hk_plan_flags(const struct hk_site_hot *hot)
 			 (usual ? 0 : HK_HOT_UNUSUAL));
 }
 
-void hk_plan_site(struct hk_site_hot *hot)
+void hk_plan_site(struct hk_site_hot *hot, uint32_t number)
 {
 	plain_words(hot->hook, hot->word);
 	hot->payload = hot->hook->value_count;
@@ -72,7 +72,7 @@ void hk_plan_site(struct hk_site_hot *hot)
 	for (uint8_t i = 0; i < hot->payload; i++) {
 		hot->bytes = hot->hook->values[i].key == HK_KEY_BYTES ? i : hot->bytes;
 	}
-	hot->word1 = hk_record_word1(0, hot->index, HK_RECORD_CALL, hot->payload);
+	hot->word1 = hk_record_word1(0, number, HK_RECORD_CALL, hot->payload);
 	hot->flags = hk_plan_flags(hot);
 	hot->message = hot->flags & HK_HOT_SIMPLE ? NULL : hk_message_plan(hot->hook);
 }

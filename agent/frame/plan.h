@@ -7,8 +7,8 @@
 
 #include "agent/frame/hot.h"
 
-/* Sets the words and flags of HOT from its hook and level. */
-void hk_plan_site(struct hk_site_hot *hot);
+/* Sets the words and flags of HOT from its hook and level, and its NUMBER in the segment. */
+void hk_plan_site(struct hk_site_hot *hot, uint32_t number);
 
 /* Returns the flags of HOT at its present level. Only they depend on the level. */
 uint8_t hk_plan_flags(const struct hk_site_hot *hot);

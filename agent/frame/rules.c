@@ -18,6 +18,7 @@ static struct published copies[2];
 static struct published *_Atomic in_force = &copies[0];
 static const struct hk_segment_header *of; /* segment of the copy */
 static uint32_t of_version;
+static _Atomic bool pause_wanted, paused;
 
 static bool sound(const struct hk_rule *rule)
 {
@@ -65,11 +66,45 @@ bool hk_rules_take(const struct hk_segment_header *header, uint32_t version)
 	return true;
 }
 
+void hk_rules_pause(bool wanted)
+{
+	atomic_store_explicit(&pause_wanted, wanted, memory_order_release);
+}
+
+bool hk_rules_pause_is_new(void)
+{
+	return atomic_load_explicit(&pause_wanted, memory_order_acquire) !=
+	       atomic_load_explicit(&paused, memory_order_relaxed);
+}
+
+bool hk_rules_pause_take(void)
+{
+	bool wanted = atomic_load_explicit(&pause_wanted, memory_order_acquire);
+	return atomic_exchange_explicit(&paused, wanted, memory_order_relaxed) != wanted;
+}
+
+/* Later calls depend on memory, communicators and names of kernels. Work of a device is reported
+ * after it was done, and so in a pause that began later. */
+static bool is_followed(uint8_t meaning)
+{
+	return (meaning >= HK_MEANING_ALLOC && meaning <= HK_MEANING_REMAP) ||
+	       meaning == HK_MEANING_COMM || meaning == HK_MEANING_KERNEL ||
+	       hk_meaning_is_activity(meaning);
+}
+
+uint8_t hk_rules_cap(uint8_t level, uint8_t meaning)
+{
+	bool lower = level > HK_LEVEL_COUNT && !is_followed(meaning) &&
+		     atomic_load_explicit(&paused, memory_order_relaxed);
+	return lower ? (uint8_t)HK_LEVEL_COUNT : level;
+}
+
 void hk_rules_forget(void)
 {
 	struct published *other = &copies[atomic_load(&in_force) == &copies[0]];
 	other->flags = other->count = 0;
 	of = NULL;
+	hk_rules_pause(false);
 	atomic_store(&in_force, other);
 }
 

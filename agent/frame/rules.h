@@ -1,4 +1,5 @@
-/* rules.h: the rules in force: levels that the collector published in the segment, by pattern.
+/* rules.h: the rules in force: levels that the collector published in the segment, by pattern, and
+ * whether the program has paused its records.
  *
  * Written under the process lock, read by any thread without it.
  */
@@ -21,7 +22,18 @@ bool hk_rules_are_new(const struct hk_segment_header *header, uint32_t version);
  * the generation is raised again then. Under the process lock. */
 bool hk_rules_take(const struct hk_segment_header *header, uint32_t version);
 
-/* Puts no rule in force. Under the process lock. */
+/* Asks for a pause, or for its end. Any thread. */
+void hk_rules_pause(bool paused);
+
+/* The first returns whether that is not in force yet. The second puts it in force and returns the
+ * same: levels must then be set again. The second is called under the process lock. */
+bool hk_rules_pause_is_new(void);
+bool hk_rules_pause_take(void);
+
+/* Returns LEVEL of a site of MEANING (enum hk_meaning), or the lower one that it has in a pause. */
+uint8_t hk_rules_cap(uint8_t level, uint8_t meaning);
+
+/* Puts no rule in force, and asks for no pause. Under the process lock. */
 void hk_rules_forget(void);
 
 /* Returns the level of a site whose level without rules is LEVEL. Sets *pinned to 1 if the user set

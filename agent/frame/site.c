@@ -3,18 +3,15 @@
 #include <stddef.h>
 
 #include "agent/frame/hot.h"
-#include "agent/frame/limit.h"
 #include "agent/frame/plan.h"
-#include "agent/frame/rules.h"
+#include "agent/frame/site_table.h"
 #include "agent/frame/spare.h"
 #include "agent/memory/arena.h"
 #include "agent/object/slot.h"
 #include "agent/record/process.h"
-#include "hooks/signature.h"
 #include "ring/kernel.h"
 
 #define CHAINS HK_THUNKS
-#define DOMAINS_MAX 64u
 #define SITES_TO_COME 1024u /* in a process with a limit of its address space */
 #define PAGE_BYTES 65536u   /* a multiple of any kernel's page size */
 
@@ -33,66 +30,34 @@ static_assert(offsetof(struct hk_site_hot, payload) == HK_HOT_PAYLOAD, "layout.h
 static_assert(offsetof(struct hk_site_hot, word) == HK_HOT_WORD, "layout.h");
 static_assert(offsetof(struct hk_site_hot, stream) == HK_HOT_STREAM, "layout.h");
 static_assert(offsetof(struct hk_site_hot, word1) == HK_HOT_WORD1, "layout.h");
+static_assert(HK_HOT_NUMBER == HK_HOT_WORD1 + HK_RECORD_SITE_SHIFT / 8 &&
+		  HK_NUMBER_MASK == HK_SITES_MAX - 1,
+	      "layout.h");
 static_assert(offsetof(struct hk_site_hot, copied_words) == HK_HOT_COPIED_WORDS, "layout.h");
 static_assert(offsetof(struct hk_site_hot, exit) == HK_HOT_EXIT, "layout.h");
 static_assert(offsetof(struct hk_site_hot, step) == HK_HOT_STEP, "layout.h");
 static_assert(sizeof(struct hk_site_hot) == HK_HOT_BYTES, "layout.h");
 
-struct hk_site_hot hk_hot[HK_THUNKS] __attribute__((aligned(64)));
 extern const char hk_thunks[]; /* trampoline.S */
 #if defined(__x86_64__)
 extern const char hk_thunks_light[];
 #endif
 
-/* 1 when the clock is a function and not an instruction; read by trampoline.S. */
-uint8_t hk_clock_by_call;
-
-/* Fields of a site that calls do not read. */
-struct site {
-	const char *function, *library, *provider;
-	uint8_t level, pinned;	       /* in force */
-	uint8_t own_level, own_pinned; /* without rules and ceilings */
-	uint32_t own_stack_rate;       /* the same */
-	uint8_t ceiling;	       /* ceiling set by the collector; 0: none */
-	uint8_t shared;
-	bool retired;  /* its object was unloaded; the site matches nothing until it is loaded again
-			*/
-	uint32_t next; /* next site of the chain + 1; 0: none */
-	uint32_t next_live;    /* next site that is not retired */
-	struct hk_span caller; /* the calling object */
-	struct hk_site *entry; /* entry in the segment; NULL: not published yet */
-};
-
-#define SITES_PER_CHUNK 1024u
-
 /* The process lock guards all of this. */
-static struct site *chunks[HK_SITES_BOUND / SITES_PER_CHUNK + 1];
 /* Slots of lazy sites; NULL: not lazy. trampoline_aarch64.S passes it to the loader's stub. */
 void **hk_lazy_slots[HK_THUNKS];
 static uint32_t site_count, site_limit = HK_SITES_BOUND;
 static uint32_t live;		/* site + 1; newest first */
 static uint32_t chains[CHAINS]; /* site + 1, by function and library */
-static const char *domains[DOMAINS_MAX];
-static uint32_t domain_count;
 
-static struct site *site_at(uint32_t index)
+static struct hk_site_item *site_at(uint32_t index)
 {
-	return &chunks[index / SITES_PER_CHUNK][index % SITES_PER_CHUNK];
-}
-
-/* Makes room for site INDEX. Returns false if out of memory. */
-static bool make_room(uint32_t index)
-{
-	struct site **chunk = &chunks[index / SITES_PER_CHUNK];
-	if (!*chunk) {
-		*chunk = hk_arena_take(SITES_PER_CHUNK * sizeof(**chunk));
-	}
-	return *chunk && (index < HK_SPARE_FIRST || hk_spare_begin());
+	return hk_site_table_item(index);
 }
 
 static struct hk_site_hot *hot_at(uint32_t index)
 {
-	return index < HK_SPARE_FIRST ? &hk_hot[index] : &hk_spare_hot[index - HK_SPARE_FIRST];
+	return hk_site_table_hot(index);
 }
 
 /* Spare thunks have no lazy slots: their calls do not come back. */
@@ -103,16 +68,7 @@ static void set_lazy_slot(uint32_t index, void **slot)
 	}
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
-static uint32_t *chain_of(const struct site *site)
+static uint32_t *chain_of(const struct hk_site_item *site)
 {
 	uint64_t value = 14695981039346656037ULL;
 	for (const char *in = site->function; *in; in++) {
@@ -124,209 +80,37 @@ static uint32_t *chain_of(const struct site *site)
 	return &chains[(value ^ value >> 32) % CHAINS];
 }
 
-/* Returns the bit of domain NAME. Domains beyond the number of bits share the last one. */
-static uint64_t domain_bit(const char *name)
-{
-	for (uint32_t i = 0; i < domain_count; i++) {
-		if (same_text(domains[i], name)) {
-			return 1ULL << i;
-		}
-	}
-	if (domain_count == DOMAINS_MAX) {
-		return 1ULL << (DOMAINS_MAX - 1);
-	}
-	domains[domain_count] = name;
-	return 1ULL << domain_count++;
-}
-
-static uint8_t control_of(const struct hk_site_hot *hot, uint8_t level)
-{
-	switch (level) {
-	case HK_LEVEL_OFF:
-		return HK_CONTROL_PASS;
-	case HK_LEVEL_COUNT:
-	case HK_LEVEL_SAMPLE:
-		return HK_CONTROL_LIGHT;
-	default:
-		return (hot->stack_words & HK_STACK_WORDS_STAY) ? HK_CONTROL_STAY
-								: HK_CONTROL_FRAME;
-	}
-}
-
-static bool is_memory(uint8_t meaning)
-{
-	return meaning >= HK_MEANING_ALLOC && meaning <= HK_MEANING_REMAP;
-}
-
-static void warm(struct hk_site_hot *hot, const struct hk_site_request *request, uint32_t index)
-{
-	const struct hk_hook *hook = request->hook;
-	hot->original = request->original;
-	hot->domain = domain_bit(hook->domain);
-	hot->index = index;
-	hot->copied_words = hook->stack_words;
-	hot->stack_words = hk_plan_stack_words(hook);
-	hot->exit = hk_plan_exit(hook);
-	hot->stream = is_memory(hook->meaning) ? HK_STREAM_MEMORY : HK_STREAM_CALLS;
-	hot->level = request->level;
-	hot->hook = hook;
-	hk_plan_site(hot);
-	if (request->lazy) {
-		/* The first call must return to the agent at every level. */
-		hot->flags |= HK_HOT_LAZY | HK_HOT_UNUSUAL;
-	}
-}
-
-static bool publish(uint32_t index)
-{
-	struct site *site = site_at(index);
-	const struct hk_hook *hook = hot_at(index)->hook;
-	struct hk_writer *writer = &hk_process.writer;
-	char text[HK_SIGNATURE_BYTES];
-	hk_signature_write(hook, text);
-	/* The sites of an object are neighbours, so their strings are often equal. */
-	const struct site *before = index && site_at(index - 1)->entry ? site_at(index - 1) : NULL;
-	uint32_t function = hk_writer_string(writer, site->function);
-	uint32_t library = before && same_text(before->library, site->library)
-			       ? before->entry->library
-			       : hk_writer_string(writer, site->library);
-	uint32_t provider = before && same_text(before->provider, site->provider)
-				? before->entry->provider
-				: hk_writer_string(writer, site->provider);
-	uint32_t signature = *text ? hk_writer_string(writer, text) : 0;
-	struct hk_site *entry = function && library && provider ? hk_writer_site(writer) : NULL;
-	if (!entry) {
-		return false;
-	}
-	entry->id = index;
-	entry->function = function;
-	entry->library = library;
-	entry->provider = provider;
-	entry->signature = signature;
-	for (uint32_t i = 0; i + 1 < sizeof(entry->domain) && hook->domain[i]; i++) {
-		entry->domain[i] = hook->domain[i];
-	}
-	entry->flags = hook->flags & (uint16_t)~HK_HOOK_TRUSTED;
-	entry->meaning = hook->meaning;
-	atomic_store_explicit(&entry->level, site->level, memory_order_relaxed);
-	atomic_store_explicit(&entry->pinned, site->pinned, memory_order_relaxed);
-	atomic_store_explicit(&entry->ceiling, site->ceiling, memory_order_relaxed);
-	entry->key_count = hook->value_count;
-	for (uint32_t i = 0; i < hook->value_count && i < HK_SITE_KEYS; i++) {
-		entry->keys[i] = hook->values[i].key;
-	}
-	atomic_store_explicit(&writer->header->sites, index + 1, memory_order_release);
-	site->entry = entry;
-	return true;
-}
-
-/* ---- levels while the process runs ---- */
-
-static uint8_t level_of(struct site *site, uint8_t *ret_pinned, uint32_t *ret_stack_rate)
-{
-	*ret_pinned = site->own_pinned;
-	*ret_stack_rate = site->own_stack_rate;
-	uint8_t level = hk_rules_level(site->provider, site->function, site->own_level, ret_pinned,
-				       ret_stack_rate);
-	if (site->entry) {
-		uint8_t ceiling = atomic_load_explicit(&site->entry->ceiling, memory_order_relaxed);
-		site->ceiling = ceiling <= HK_LEVEL_STACK ? ceiling : 0;
-	}
-	if (site->ceiling >= HK_LEVEL_COUNT && site->ceiling < level && !*ret_pinned) {
-		return site->ceiling;
-	}
-	return level;
-}
-
-/* Changes the level of site INDEX. Running calls read one byte, the old or the new one. A call that
- * began before a site went off is recorded as usual. */
-static void relevel(uint32_t index)
-{
-	struct site *site = site_at(index);
-	struct hk_site_hot *hot = hot_at(index);
-	uint8_t lazy = hot->flags & HK_HOT_LAZY, control = HK_CONTROL_PASS;
-	uint32_t stack_rate;
-	site->level = level_of(site, &site->pinned, &stack_rate);
-	hk_limit_set(index, stack_rate);
-	if (index >= HK_SPARE_FIRST && site->level > HK_LEVEL_COUNT) {
-		site->level = HK_LEVEL_COUNT;
-	}
-	if (site->level != HK_LEVEL_OFF) {
-		__atomic_store_n(&hot->level, site->level, __ATOMIC_RELAXED);
-		uint8_t flags = hk_plan_flags(hot) | (lazy ? HK_HOT_LAZY | HK_HOT_UNUSUAL : 0);
-		__atomic_store_n(&hot->flags, flags, __ATOMIC_RELAXED);
-		__atomic_store_n(&hot->step, site->level == HK_LEVEL_SAMPLE, __ATOMIC_RELAXED);
-		control = control_of(hot, lazy ? HK_LEVEL_RECORD : site->level);
-	}
-	__atomic_store_n(&hot->control, control, __ATOMIC_RELEASE);
-	if (site->entry) {
-		atomic_store_explicit(&site->entry->level, site->level, memory_order_relaxed);
-		atomic_store_explicit(&site->entry->pinned, site->pinned, memory_order_relaxed);
-	}
-}
-
-bool hk_site_relevel(void)
-{
-	bool passed = false;
-	for (uint32_t i = 0; i < site_count; i++) {
-		if (site_at(i)->retired) {
-			continue;
-		}
-		bool lazy = hot_at(i)->flags & HK_HOT_LAZY;
-		passed |= lazy && hot_at(i)->control == HK_CONTROL_PASS;
-		relevel(i);
-	}
-	return passed;
-}
-
-/* The entries are in the parent's segment, or in one that was closed. */
-static void forget_entries(void)
-{
-	for (uint32_t i = 0; i < site_count; i++) {
-		site_at(i)->entry = NULL;
-	}
-}
-
-void hk_site_publish_all(void)
-{
-	forget_entries();
-	for (uint32_t i = 0; i < site_count; i++) {
-		if (!publish(i)) {
-			return;
-		}
-	}
-}
-
 /* Returns whether calls through the slot of REQUEST are calls of site INDEX: both lead to the same
  * original, or the first call left the slot to the loader. */
 static bool is_same(uint32_t index, const struct hk_site_request *request)
 {
-	const struct site *site = site_at(index);
+	const struct hk_site_item *site = site_at(index);
 	void **lazy_slot = index < HK_SPARE_FIRST ? hk_lazy_slots[index] : NULL;
 	return !site->retired && site->shared == request->shared &&
 	       (lazy_slot ? lazy_slot == request->slot
 			  : hot_at(index)->original == request->original && !request->lazy) &&
-	       same_text(site->function, request->function) &&
-	       same_text(site->library, request->library);
+	       hk_site_table_same(site->function, request->function) &&
+	       hk_site_table_same(site->library, request->library);
 }
 
 /* Returns whether REQUEST asks for retired site INDEX: its object was loaded again, at any address.
  */
 static bool is_back(uint32_t index, const struct hk_site_request *request)
 {
-	const struct site *site = site_at(index);
+	const struct hk_site_item *site = site_at(index);
 	return site->retired && site->shared == request->shared &&
 	       hot_at(index)->hook == request->hook &&
-	       same_text(site->function, request->function) &&
-	       same_text(site->library, request->library) &&
-	       same_text(site->provider, request->provider);
+	       hk_site_table_same(site->function, request->function) &&
+	       hk_site_table_same(site->library, request->library) &&
+	       hk_site_table_same(site->provider, request->provider);
 }
 
 /* Returns the site + 1 with the names of REQUEST for which IS is true, or 0. */
 static uint32_t find(const struct hk_site_request *request,
 		     bool (*is)(uint32_t index, const struct hk_site_request *request))
 {
-	const struct site key = {.function = request->function, .library = request->library};
+	const struct hk_site_item key = {.function = request->function,
+					 .library = request->library};
 	uint32_t at = *chain_of(&key);
 	while (at && !is(at - 1, request)) {
 		at = site_at(at - 1)->next;
@@ -354,31 +138,34 @@ static void resolve(uint32_t index, void *original)
 	/* Stored after the original: a call that does not see the site as lazy must not find the
 	 * stub. */
 	__atomic_store_n(&hot->flags, hk_plan_flags(hot), __ATOMIC_RELEASE);
-	__atomic_store_n(&hot->control, control_of(hot, site_at(index)->level), __ATOMIC_RELEASE);
+	__atomic_store_n(&hot->control, hk_site_table_control(hot, site_at(index)->level),
+			 __ATOMIC_RELEASE);
 	set_lazy_slot(index, NULL);
 }
 
 /* Makes the site of REQUEST at INDEX, not yet in a chain and not yet counted. */
 static bool make(const struct hk_site_request *request, uint32_t index)
 {
-	struct site *site = site_at(index);
-	*site = (struct site){.function = hk_arena_text(request->function),
-			      .library = hk_arena_text(request->library),
-			      .provider = hk_arena_text(request->provider),
-			      .own_level = request->level,
-			      .own_pinned = request->pinned,
-			      .own_stack_rate = request->stack_rate,
-			      .caller = request->caller,
-			      .shared = request->shared};
+	struct hk_site_item *site = site_at(index);
+	*site = (struct hk_site_item){.function = hk_arena_text(request->function),
+				      .library = hk_arena_text(request->library),
+				      .provider = hk_arena_text(request->provider),
+				      .own_level = request->level,
+				      .own_pinned = request->pinned,
+				      .own_stack_rate = request->stack_rate,
+				      .caller = request->caller,
+				      .shared = request->shared};
 	if (!site->function || !site->library || !site->provider) {
 		return false;
 	}
 	set_lazy_slot(index, request->lazy ? request->slot : NULL);
-	warm(hot_at(index), request, index);
-	relevel(index);
-	/* The segment may be the parent's. The child's own gets all sites when it is made. */
-	bool shown = hk_process.used && !hk_process_forked();
-	return !shown || publish(index);
+	struct hk_site_hot *hot = hk_site_table_warm(index, request->hook);
+	hot->original = request->original;
+	if (request->lazy) {
+		/* The first call must return to the agent at every level. */
+		hot->flags |= HK_HOT_LAZY | HK_HOT_UNUSUAL;
+	}
+	return hk_site_table_add(index);
 }
 
 static void enliven(uint32_t index)
@@ -390,7 +177,7 @@ static void enliven(uint32_t index)
 /* Earlier calls may still be running. They are not affected. */
 static void revive(const struct hk_site_request *request, uint32_t index)
 {
-	struct site *site = site_at(index);
+	struct hk_site_item *site = site_at(index);
 	struct hk_site_hot *hot = hot_at(index);
 	site->retired = false;
 	site->caller = request->caller;
@@ -401,7 +188,7 @@ static void revive(const struct hk_site_request *request, uint32_t index)
 	__atomic_store_n(&hot->original, request->original, __ATOMIC_RELEASE);
 	uint8_t lazy = request->lazy ? HK_HOT_LAZY | HK_HOT_UNUSUAL : 0;
 	__atomic_store_n(&hot->flags, hk_plan_flags(hot) | lazy, __ATOMIC_RELEASE);
-	relevel(index);
+	hk_site_table_relevel(index);
 	enliven(index);
 }
 
@@ -427,7 +214,7 @@ static void *bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 		return NULL;
 	}
 	uint32_t index = site_count;
-	if (!make_room(index) || !make(request, index)) {
+	if (!hk_site_table_make_room(index) || !make(request, index)) {
 		*ret_refusal = HK_REFUSED_MEMORY;
 		return NULL;
 	}
@@ -475,22 +262,6 @@ void hk_site_cut(void)
 #endif
 	cut_table(hk_hot, sizeof(hk_hot[0]), wanted, HK_CALIBRATION_SITE);
 	cut_table(hk_spare_thunk(HK_SPARE_FIRST), HK_SPARE_THUNK_BYTES, 0, HK_SPARE_THUNKS);
-}
-
-void hk_site_stop_clocks(void)
-{
-	hk_clock_by_call = 1;
-	for (uint32_t i = 0; i < site_count; i++) {
-		hot_at(i)->stack_words |= HK_STACK_WORDS_CLOCK;
-		__atomic_store_n(&hot_at(i)->exit, HK_EXIT_BY_CALL, __ATOMIC_RELEASE);
-	}
-}
-
-void hk_site_pass_all(void)
-{
-	for (uint32_t i = 0; i < site_count; i++) {
-		__atomic_store_n(&hot_at(i)->control, HK_CONTROL_PASS, __ATOMIC_RELEASE);
-	}
 }
 
 uint32_t hk_site_index(const void *thunk)
@@ -562,7 +333,7 @@ void hk_site_retire(struct hk_span span)
 	}
 	for (uint32_t *at = &live; *at;) {
 		uint32_t index = *at - 1;
-		struct site *site = site_at(index);
+		struct hk_site_item *site = site_at(index);
 		if (hk_span_holds(span, (uintptr_t)hot_at(index)->original) ||
 		    (site->caller.end && site->caller.start == span.start)) {
 			*at = site->next_live;
@@ -574,21 +345,12 @@ void hk_site_retire(struct hk_span span)
 	hk_process_unlock();
 }
 
-void hk_site_resume(bool same_hooks, uint8_t level)
+void hk_site_resume(bool same_hooks, const struct hk_hookset *set)
 {
-	forget_entries();
-	live = same_hooks ? live : 0;
-	for (uint32_t i = 0; i < site_count; i++) {
-		struct site *site = site_at(i);
-		site->ceiling = 0;
-		if (!hot_at(i)->original) {
-			site->own_level = level; /* the site of a name, which stays */
-		} else if (!same_hooks && !site->retired) {
-			retire(i);
-		}
-		if (!same_hooks && !site->retired) {
-			enliven(i);
-		}
+	for (uint32_t i = 0; i < site_count && !same_hooks; i++) {
+		retire(i);
 	}
-	hk_site_relevel();
+	live = same_hooks ? live : 0;
+	hk_site_table_renew(set);
+	hk_site_table_relevel_all();
 }

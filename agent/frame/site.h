@@ -17,6 +17,8 @@
 #include "agent/object/object.h"
 #include "hooks/hook.h"
 
+struct hk_hookset;
+
 struct hk_site_request {
 	const struct hk_hook *hook;
 	const char *function;  /* the symbol as bound */
@@ -44,19 +46,13 @@ uint32_t hk_site_index(const void *thunk);
 /* Returns true if ADDRESS is that of a thunk: the slot is hooked already. */
 bool hk_site_is_thunk(const void *address);
 
-/* Makes all calls from now on, also open ones, read the time by hk_clock_read. */
-void hk_site_stop_clocks(void);
-
 /* Frees the memory of most unused thunks. Further sites get no thunk. Under the process lock. */
 void hk_site_cut(void);
 
-/* From now on all thunks jump on. */
-void hk_site_pass_all(void);
-
-/* Tracing begins once more, after hk_site_pass_all. SAME_HOOKS: under the hooks of before;
- * otherwise the sites of functions are retired. LEVEL is that of sites of names. Under the process
- * lock. */
-void hk_site_resume(bool same_hooks, uint8_t level);
+/* Tracing begins once more, after hk_site_table_pass_all. SAME_HOOKS: under the hooks of before;
+ * otherwise the sites of functions are retired. Plain sites get their levels from SET. Under the
+ * process lock. */
+void hk_site_resume(bool same_hooks, const struct hk_hookset *set);
 
 /* Returns the original behind a thunk, which restores copied pointers, or NULL if it is no thunk.
  */
@@ -66,15 +62,6 @@ void *hk_site_original(const void *thunk);
  * object ("*": shared). */
 const char *hk_site_function(uint32_t index);
 const char *hk_site_library(uint32_t index);
-
-/* Writes every site bound so far into the segment, when the process makes its first hooked call.
- * Under the process lock. */
-void hk_site_publish_all(void);
-
-/* Sets the level of every site from its own, the rules and the ceilings (rules.h). Returns true if
- * the loader may have overwritten a slot, because calls passed through its stub. Under the process
- * lock. */
-bool hk_site_relevel(void);
 
 /* Hooks a lazy slot again after its first call, which returned to RETURN_ADDRESS or was left (0),
  * and reads the real original. Returns false if the caller's object may be unloaded: then the next

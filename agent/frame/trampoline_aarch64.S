@@ -63,6 +63,8 @@ hk_call_enter:
 	add	x14, x17, w14, uxtw #4
 	add	x14, x14, HK_SLOT_OPEN			/* the open call's slot */
 	add	w13, w13, #1
+	ldr	w11, [x16, HK_HOT_NUMBER]
+	and	w11, w11, HK_NUMBER_MASK
 	orr	x11, x11, x29, lsl #28			/* frame address / 16 in the upper half */
 	str	x11, [x14]				/* site and frame, before depth shows them */
 	str	w13, [x15, KEPT(HK_THREAD_DEPTH)]

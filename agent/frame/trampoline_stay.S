@@ -109,6 +109,8 @@ hk_call_stay:
 	movq	%rdx, ENTRY(HK_CALL_DOMAINS)(%rdi)
 	orq	HK_HOT_DOMAIN(%r11), %rdx
 	movq	%rdx, HK_THREAD_DOMAINS(%r10)
+	movl	HK_HOT_NUMBER(%r11), %esi
+	andl	$HK_NUMBER_MASK, %esi
 	movq	%rsp, %rdx
 	shlq	$28, %rdx			/* frame address / 16 in the upper half */
 	orq	%rdx, %rsi

@@ -95,6 +95,8 @@ hk_call_stay:
 	stur	x13, [x10, ENTRY(HK_CALL_OUTER)]
 	sub	x13, sp, #16
 	str	x13, [x9, HK_THREAD_INNER]
+	ldr	w11, [x16, HK_HOT_NUMBER]
+	and	w11, w11, HK_NUMBER_MASK
 	orr	x11, x11, x13, lsl #28		/* frame address / 16 in the upper half */
 	ldp	x13, x14, [x12, KEPT(HK_THREAD_CHILD)]		/* and the domains */
 	stp	x13, x14, [x10, ENTRY(HK_CALL_CHILD)]

@@ -1,6 +1,7 @@
 #include "agent/patch/release.h"
 
 #include "agent/frame/site.h"
+#include "agent/frame/site_table.h"
 #include "agent/object/loader.h"
 #include "agent/object/object.h"
 #include "agent/object/slot.h"
@@ -28,6 +29,6 @@ static int release(struct dl_phdr_info *info, size_t size, void *data)
 
 void hk_release_all(void)
 {
-	hk_site_pass_all();
+	hk_site_table_pass_all();
 	hk_loader_try(release, NULL);
 }

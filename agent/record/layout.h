@@ -11,6 +11,9 @@
 #define HK_SPARE_THUNKS 114688
 #define HK_SPARE_THUNK_BYTES 16
 
+/* Sites without a thunk (frame/plain.h). */
+#define HK_PLAIN_SITES 131072
+
 /* struct hk_call, relative to the thunk's frame pointer (the struct ends where the saved frame
  * pointer begins). */
 #if defined(__aarch64__)
@@ -89,6 +92,9 @@
 #define HK_HOT_EXIT 38
 #define HK_HOT_WORD1 48
 #define HK_HOT_BYTES 64
+/* The word with the site's number in the segment, and the bits of the number. */
+#define HK_HOT_NUMBER (HK_HOT_WORD1 + 4)
+#define HK_NUMBER_MASK 0xfffff
 
 /* HK_HOT_EXIT: the way out, by the clock it reads */
 #define HK_EXIT_UNORDERED 0
@@ -178,6 +184,7 @@
 #define HK_CELL_MIN 48
 #define HK_CELL_MAX 56
 #define HK_CELL_OCTAVE 72
+#define HK_CELL_INNER 272
 #define HK_PAGE_WRITTEN 88
 #define HK_PAGE_BODY 128
 #define HK_SLOT_DEPTH 16

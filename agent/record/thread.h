@@ -22,13 +22,25 @@
 #define HK_KEPT_CROWD 256  /* calls between two looks for room for more */
 #define HK_RANGES 64u	   /* open ranges kept per thread; deeper ones have a depth only */
 
+struct hk_site_hot;
+
+/* An open call of a plain site (call/plain_call.h), in memory of the program's. */
+struct hk_plain_call {
+	struct hk_thread *thread; /* that it began on; NULL: not measured, or ended */
+	struct hk_site_hot *site;
+	uint32_t cell;				 /* its offset in the segment */
+	uint32_t depth;				 /* open calls around it */
+	uint64_t start_ticks, child_ns, domains; /* child_ns and domains: the thread's before it */
+};
+
 #define HK_RANGE_ENDED (~0u)
+
+#define HK_PLAIN_CELLS 512u
 
 /* An open range of annotate.h. */
 struct hk_range {
-	uint32_t site;	/* HK_THUNKS: it could not be counted, or has ended */
+	struct hk_plain_call call;
 	uint32_t group; /* annotate.h; HK_RANGE_ENDED: it ended before those above it */
-	uint64_t start_ticks, child_ns, domains; /* child_ns and domains: the thread's before it */
 };
 
 /* A sample takes about half a microsecond, which is a quarter of a percent of this time. */
@@ -104,6 +116,8 @@ struct hk_thread {
 	struct hk_thread *next_vacant;
 	struct hk_cell *cells[HK_THUNKS]; /* by site id, NULL: none yet */
 	struct hk_cell **spare_cells;	  /* by number of the spare thunk; NULL: none yet */
+	/* Of plain sites, so many to a page; NULL: none yet. */
+	struct hk_cell **plain_cells[HK_PLAIN_SITES / HK_PLAIN_CELLS];
 	uint64_t asking; /* frame of the call about which a host's library is asked, 0: none */
 	uint64_t uid;
 	struct hk_work work;

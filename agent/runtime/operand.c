@@ -1,5 +1,6 @@
 #include "agent/runtime/operand.h"
 
+#include "agent/frame/site_table.h"
 #include "agent/frame/state.h"
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
@@ -66,9 +67,9 @@ bool hk_operand_is_within(const struct hk_call *call, bool (*like)(const struct 
 	const struct hk_thread_slot *slot = call->thread->slot;
 	uint32_t oldest = call->depth + 1 > HK_OPEN_CALLS ? call->depth + 1 - HK_OPEN_CALLS : 0;
 	for (uint32_t depth = call->depth; depth > oldest; depth--) {
-		uint32_t site = slot->open[(depth - 1) % HK_OPEN_CALLS].site;
-		if (site < HK_THUNKS && (hk_hot[site].flags & HK_HOT_RECORD) &&
-		    like(hk_hot[site].hook)) {
+		const struct hk_site_hot *site =
+		    hk_site_table_find(slot->open[(depth - 1) % HK_OPEN_CALLS].site);
+		if (site && (site->flags & HK_HOT_RECORD) && like(site->hook)) {
 			return true;
 		}
 	}

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "agent/frame/site.h"
+#include "agent/frame/site_table.h"
 #include "agent/record/process.h"
 #include "agent/record/self.h"
 #include "agent/stack/answer.h"
@@ -81,7 +81,7 @@ void hk_sandbox_prctl(int option, unsigned long argument)
 	/* Strict mode forbids the time stamp counter too. */
 	if (strict || (option == PR_SET_TSC && argument == PR_TSC_SIGSEGV)) {
 		hk_process.timeless = true;
-		hk_site_stop_clocks();
+		hk_site_table_stop_clocks();
 	}
 }
 

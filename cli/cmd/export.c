@@ -15,9 +15,9 @@
 #include "cli/option.h"
 #include "cli/tables/stack_rows.h"
 #include "cli/timeline/rank_files.h"
-#include "cli/timeline/source.h"
 #include "cli/timeline/timeline.h"
 #include "text/quantity.h"
+#include "timeline/source.h"
 
 #define OUTPUT_BUFFER_BYTES (1u << 20)
 #define PROGRESS_AFTER_NS 1000000000u

@@ -9,11 +9,11 @@
 #include "cli/export/callers.h"
 #include "cli/export/chain.h"
 #include "cli/export/curve.h"
-#include "cli/export/details_json.h"
 #include "cli/export/exporter.h"
 #include "hooks/names.h"
 #include "text/json_stream.h"
 #include "text/name.h"
+#include "timeline/details_json.h"
 
 /* `pid` of other processes: above any rank, and below the limits of doubles and ints. */
 #define OTHER_PIDS 1000000u

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cli/export/details_json.h"
 #include "cli/export/exporter.h"
 #include "hooks/names.h"
 #include "text/csv_text.h"
+#include "timeline/details_json.h"
 
 struct hk_exporter {
 	FILE *output;

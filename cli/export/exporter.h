@@ -13,61 +13,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "hooks/arguments.h"
 #include "report/model/stacks.h"
 #include "schema/wire.pb-c.h"
-
-#define HK_SLICE_WORDS 8   /* named values of one call: as many as a site has keys */
-#define HK_SLICE_EXTRA 32u /* words behind them: its arguments */
-
-struct hk_export_process {
-	size_t index;	   /* position in the order of display, from 0 */
-	uint64_t uuid;	   /* never 0 */
-	int32_t rank;	   /* -1: none */
-	bool is_main;	   /* the first process of its rank, not a helper or launcher */
-	uint32_t pid;	   /* the kernel's */
-	uint32_t show_pid; /* unique in this export: the kernel's where no other process has it */
-	char title[160];   /* "rank 0 (host) pid 4711", "rank 0 helper (host) pid 4720" */
-	const char *command, *host;
-	const char *role; /* "main", "helper", "launcher"; static */
-	uint64_t start_ns;
-	bool clock_known; /* otherwise its times use its node's realtime clock, with an unknown
-			     error */
-	uint64_t clock_error_ns;   /* limit of its times' errors against the root's processes */
-	const Hk__Process *stacks; /* whose stacks its calls have, valid; NULL: none */
-};
-
-struct hk_export_thread {
-	const struct hk_export_process *process;
-	uint64_t uid;	   /* within the process */
-	uint64_t uuid;	   /* never 0 */
-	uint32_t sequence; /* 1, 2, ... in this export */
-	uint32_t tid;	   /* the kernel's */
-	uint32_t show_tid; /* unique in this export: the kernel's where no other thread has it */
-	bool is_main;
-	char name[64];
-	void *private; /* the exporter's own */
-};
-
-struct hk_export_site {
-	uint32_t index; /* dense within its process */
-	const char *function, *library, *domain;
-	uint8_t meaning; /* enum hk_meaning */
-	uint8_t key_count;
-	uint8_t keys[HK_SLICE_WORDS];	      /* enum hk_key of each word */
-	const struct hk_signature *signature; /* NULL: unknown arguments */
-	/* Short names of the process's kernels, number 1 first. */
-	const char *const *kernels;
-	size_t kernel_count;
-};
-
-/* A message that a call received or waited for. */
-struct hk_export_arrival {
-	uint64_t id;	  /* `flow_out` of the sending call */
-	uint64_t sent_ns; /* its start */
-	uint64_t bytes;
-	int32_t source; /* rank in the communicator */
-};
+#include "timeline/call.h"
+#include "timeline/value.h"
 
 /* Statistics of matched calls in an export. */
 struct hk_export_flows {
@@ -77,27 +26,6 @@ struct hk_export_flows {
 	uint64_t early;		  /* received before they were sent: clocks are wrong */
 	uint64_t joined;	  /* ranks that joined another rank's collective call */
 	uint64_t apart;		  /* calls of ranks with missing records */
-};
-
-struct hk_mail; /* cli/flow/mailbox.h */
-
-struct hk_slice {
-	uint64_t start_ns, end_ns;
-	const struct hk_export_site *site;
-	bool unwound; /* left by an exception, longjmp or the thread's end */
-	bool failed;  /* its result is a failure */
-	uint8_t word_count;
-	uint8_t extra_count;
-	uint64_t words[HK_SLICE_WORDS];
-	uint64_t extra[HK_SLICE_EXTRA];
-	uint32_t stack; /* its caller's, by number (callers.h); 0: none */
-	/* Matches with other calls, if the exporter uses flows. Ids are unique. */
-	uint64_t flow_out;	   /* id of the message it sends, if a receive may match; else 0 */
-	uint64_t flow_joint;	   /* id of the collective, shared by all ranks; else 0 */
-	bool flow_first;	   /* it is the first call of the collective */
-	struct hk_mail *flow_held; /* private to cli/flow/flow.h */
-	uint32_t arrival_count;
-	const struct hk_export_arrival *arrivals; /* valid during close */
 };
 
 /* A function at a frame of a stack. Texts but `text` are the process's, and may be empty. */
@@ -196,41 +124,5 @@ const struct hk_exporter_ops *hk_exporter_find(const char *format);
 
 /* Returns exporter number INDEX (from 0), or NULL after the last, to list all. */
 const struct hk_exporter_ops *hk_exporter_at(size_t index);
-
-/* Display form of a recorded word of key KEY (enum hk_key); its name is hk_key_name(KEY). */
-enum hk_value_form {
-	HK_VALUE_UNNAMED, /* not shown: an unknown key */
-	HK_VALUE_UINT64,
-	HK_VALUE_INT64,
-	HK_VALUE_INT32,	 /* ranks, tags: the low half */
-	HK_VALUE_HANDLE, /* addresses and hashes, which are not used as numbers */
-	HK_VALUE_DOUBLE, /* the bits of one */
-	HK_VALUE_TEXT,	 /* hk_exporter_value_text */
-};
-enum hk_value_form hk_exporter_value_form(uint8_t key);
-
-/* Returns the text of a value of that form: the kernel's short name, or a grid like "4x2x3". TEXT
- * has room for it. */
-#define HK_VALUE_TEXT_BYTES 40u
-const char *hk_exporter_value_text(const struct hk_export_site *site, uint8_t key, uint64_t word,
-				   char text[HK_VALUE_TEXT_BYTES]);
-
-/* Returns whether WORD of KEY is meaningful: the bytes of a failed call (-1) are not, nor the
- * kernel of a launch inside another one (0). */
-bool hk_exporter_has_value(uint8_t key, uint64_t word);
-
-/* Sets the arguments and the result of SLICE, which they point into. Returns false if SLICE has
- * none. */
-bool hk_slice_arguments(const struct hk_slice *slice, struct hk_arguments *ret_arguments);
-
-/* Returns whether KEY is among the named values of SLICE. */
-bool hk_slice_has(const struct hk_slice *slice, uint8_t key);
-
-/* Writes the name of ARGUMENT, or the value of a text, as valid UTF-8, cut at a character's
- * edge. */
-#define HK_ARGUMENT_NAME_BYTES 64
-#define HK_ARGUMENT_VALUE_BYTES (3 * HK_ARGUMENTS_LONG_BYTES + 4)
-void hk_argument_name(const struct hk_argument *argument, char name[HK_ARGUMENT_NAME_BYTES]);
-void hk_argument_text(const struct hk_argument *argument, char text[HK_ARGUMENT_VALUE_BYTES]);
 
 #endif

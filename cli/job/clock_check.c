@@ -7,9 +7,9 @@
 #include "chunk/merge/merge.h"
 #include "chunk/read/cursor.h"
 #include "cli/flow/sync.h"
-#include "cli/timeline/source.h"
 #include "hooks/hook.h"
 #include "report/clock/job_clock.h"
+#include "timeline/source.h"
 
 /* A process with `sync=all` calls. */
 struct input {
@@ -171,13 +171,38 @@ static int merge_new(const struct check *check, struct hk_merge **ret_merge)
 	return r;
 }
 
+static uint64_t word_of(const struct hk_record *record, const struct hk_chunk_site *site,
+			uint8_t key, uint64_t otherwise)
+{
+	for (size_t i = 0; i < site->key_count && i < record->word_count; i++) {
+		if (site->keys[i] == key) {
+			return record->words[i];
+		}
+	}
+	return otherwise;
+}
+
+/* Returns whether RECORD of SITE, which may be NULL, is a call that no rank leaves before all have
+ * entered. Sets communicator, function and `empty` of *call. */
+static bool sync_call(const struct hk_record *record, const struct hk_chunk_site *site,
+		      struct hk_sync_call *call)
+{
+	if (!site || !(site->flags & HK_HOOK_SYNC_ALL) || record->kind != HK_CHUNK_KIND_CALL) {
+		return false;
+	}
+	call->comm = word_of(record, site, HK_KEY_COMM, 0);
+	call->function = site->function;
+	call->empty = word_of(record, site, HK_KEY_BYTES, 1) == 0;
+	return true;
+}
+
 static int add_record(struct check *check, const struct hk_merged *merged)
 {
 	const struct input *input = &check->inputs[merged->input];
 	const struct hk_record *record = merged->record;
 	struct hk_sync_call call;
 
-	if (!hk_source_sync_call(record, hk_cursor_site(input->cursor, record->site), &call)) {
+	if (!sync_call(record, hk_cursor_site(input->cursor, record->site), &call)) {
 		return 0;
 	}
 	call.process = input->process;

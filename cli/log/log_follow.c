@@ -16,11 +16,11 @@
 #include "cli/job/job_open.h"
 #include "cli/log/log_line.h"
 #include "cli/span.h"
-#include "cli/timeline/source.h"
-#include "cli/timeline/tracks.h"
 #include "report/clock/job_clock.h"
 #include "report/model/report.h"
 #include "report/model/role.h"
+#include "timeline/source.h"
+#include "timeline/tracks.h"
 
 #define HOLD_BACK_NS 2000000000
 #define PAUSE_NS 250000000

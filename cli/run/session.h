@@ -52,6 +52,7 @@ struct hk_session_options {
 	const char *line;    /* the whole command line */
 	bool adopted;	     /* the command runs already: hookcli does not wait for its end, and the
 				collector closes the job when its processes have ended */
+	bool apart; /* the process runs already: this one's launcher and outer job do not count */
 };
 
 /* Finds or starts the collector. Returns 0, or -errno with the reason in `why` and nothing left

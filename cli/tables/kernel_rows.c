@@ -12,11 +12,11 @@
 #include "base/clock.h"
 #include "chunk/read/cursor.h"
 #include "cli/export/activity.h"
-#include "cli/export/kernel_name.h"
 #include "cli/tables/stack_digests.h"
-#include "cli/timeline/source.h"
 #include "hooks/hook.h"
 #include "report/model/role.h"
+#include "timeline/kernel_name.h"
+#include "timeline/source.h"
 
 #define CUT_BYTES 127u /* activities may have the first CUT_BYTES of a name */
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/export/kernel_name.h"
 #include "cli/tables/frame_json.h"
 #include "cli/tables/stack_table.h"
 #include "text/csv_text.h"
@@ -13,6 +12,7 @@
 #include "text/name.h"
 #include "text/quantity.h"
 #include "text/table.h"
+#include "timeline/kernel_name.h"
 
 #define SHOWN 40u
 #define NAME_COLUMNS 60

@@ -8,11 +8,11 @@
 #include "chunk/codec/header.h"
 #include "chunk/read/cursor.h"
 #include "cli/tables/overview_seen.h"
-#include "cli/timeline/source.h"
 #include "hooks/hook.h"
 #include "report/clock/job_clock.h"
 #include "report/model/report.h"
 #include "report/model/role.h"
+#include "timeline/source.h"
 
 #define DOMAIN_NONE 0xffu
 /* Threads whose present call is known. Another thread may take a slot; nested calls of the first

@@ -11,10 +11,10 @@
 
 #include "chunk/read/cursor.h"
 #include "cli/tables/stack_digests.h"
-#include "cli/timeline/source.h"
 #include "hooks/pattern.h"
 #include "report/model/role.h"
 #include "report/write/frame_text.h"
+#include "timeline/source.h"
 #include "wire/columns.h"
 
 /* Texts are shared copies, so their addresses stand for them. */

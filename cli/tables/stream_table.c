@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "chunk/read/cursor.h"
-#include "cli/timeline/source.h"
 #include "hooks/hook.h"
 #include "report/model/role.h"
 #include "text/table.h"
+#include "timeline/source.h"
 
 #define STREAMS_MAX 4096u /* of a process; what is on further ones is not shown */
 

@@ -9,12 +9,12 @@
 #include <uthash.h>
 
 #include "chunk/read/cursor.h"
-#include "cli/timeline/source.h"
 #include "report/model/report.h"
 #include "report/model/role.h"
 #include "text/name.h"
 #include "text/quantity.h"
 #include "text/table.h"
+#include "timeline/source.h"
 
 struct thread {
 	UT_hash_handle hh;

@@ -1,36 +1,22 @@
 #include "cli/timeline/timeline.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "chunk/codec/header.h"
-#include "chunk/merge/merge.h"
-#include "chunk/read/cursor.h"
-#include "chunk/read/file.h"
 #include "cli/flow/flow.h"
 #include "cli/span.h"
-#include "cli/timeline/nest.h"
-#include "cli/timeline/source.h"
-#include "cli/timeline/tracks.h"
 #include "hooks/hook.h"
 #include "report/clock/job_clock.h"
 #include "report/model/report.h"
 #include "report/model/role.h"
 #include "text/name.h"
+#include "timeline/nest.h"
+#include "timeline/source.h"
+#include "timeline/stream.h"
+#include "timeline/tracks.h"
 
 #define PROGRESS_RECORDS 65536u
-
-/* The chunk file of one process. */
-struct source {
-	struct hk_process_track *track;
-	struct hk_report_clock clock;
-	uint64_t tick_ns_q32; /* conversion of its durations */
-	struct hk_cursor *cursor;
-	int fd;
-};
 
 struct timeline {
 	const Hk__Snapshot *snapshot;
@@ -38,13 +24,8 @@ struct timeline {
 	const struct hk_exporter_ops *ops;
 	struct hk_exporter *exporter;
 	struct hk_tracks *tracks;
-	struct hk_loader *loader;
+	struct hk_stream *stream;
 	struct hk_flows *flows; /* NULL: not requested */
-	struct source *sources; /* array of the processes with a file */
-	size_t source_count;
-	uint64_t origin_ns; /* Unix time of the job's start */
-	uint64_t start_ns;  /* start of the export: no event is earlier */
-	uint64_t total;	    /* records in the files by their headers */
 	struct hk_timeline_result result;
 };
 
@@ -57,175 +38,34 @@ static bool keep(void *context, const Hk__Process *process)
 	       hk_span_has_rank(options->ranks, options->rank_count, hk_report_rank_of(process));
 }
 
-/* Converts times since the job's start to Unix time; a damaged clock's times are clamped. */
-static uint64_t unix_ns(const struct timeline *timeline, int64_t since_ns)
-{
-	__int128 ns = (__int128)timeline->origin_ns + since_ns;
-
-	if (ns < (__int128)timeline->start_ns) {
-		return timeline->start_ns;
-	}
-	return ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
-}
-
-/* ---- files ---- */
-
-/* Returns true for errors of hookcli itself, not of a file: continuing would hide them. */
-static bool is_ours(int rc)
-{
-	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
-}
-
-static int open_source(struct timeline *timeline, const char *directory,
-		       struct hk_process_track *track, const struct hk_report_clock *clocks)
-{
-	const Hk__Process *process = hk_process_track_process(track);
-	struct source *source = &timeline->sources[timeline->source_count];
-	int fd = hk_source_open(timeline->snapshot->job, directory, process);
-	int rc;
-
-	if (fd == -ENOENT && process->last_chunk == 0) {
-		timeline->result.unrecorded++;
-		return 0;
-	}
-	rc = fd < 0 ? fd : hk_cursor_new(timeline->loader, fd, &source->cursor);
-	if (rc < 0) {
-		if (fd >= 0) {
-			close(fd);
-		}
-		timeline->result.newer += rc == -EPROTO;
-		timeline->result.damaged += rc != -EPROTO;
-		return is_ours(rc) ? rc : 0;
-	}
-	source->fd = fd;
-	source->track = track;
-	source->clock = clocks[hk_process_track_ordinal(track)];
-	source->tick_ns_q32 = process->tick_ns_q32 ? process->tick_ns_q32 : 1ull << 32;
-	timeline->source_count++;
-	timeline->total += hk_cursor_stats(source->cursor)->records;
-	return 0;
-}
-
-/* Sets the start of the export to that of the earliest process, which may have started before the
- * job was known. */
-static void find_start(struct timeline *timeline, const struct hk_report_clock *clocks)
-{
-	timeline->origin_ns = hk_report_clock_origin(timeline->snapshot);
-	timeline->start_ns = timeline->origin_ns;
-	for (size_t i = 0; i < timeline->snapshot->n_processes; i++) {
-		int64_t since_ns = clocks[i].since_ns;
-
-		if (since_ns < 0 && 0 - (uint64_t)since_ns <= timeline->origin_ns &&
-		    timeline->origin_ns + (uint64_t)since_ns < timeline->start_ns) {
-			timeline->start_ns = timeline->origin_ns + (uint64_t)since_ns;
-		}
-	}
-}
-
-static int open_sources(struct timeline *timeline, const char *directory)
-{
-	size_t count = hk_tracks_count(timeline->tracks);
-	struct hk_report_clock *clocks = NULL;
-	int rc = hk_report_clock_all(timeline->snapshot, &clocks);
-
-	if (rc < 0) {
-		return rc;
-	}
-	find_start(timeline, clocks);
-	timeline->sources = calloc(count + 1, sizeof(*timeline->sources));
-	timeline->loader = hk_loader_new();
-	rc = timeline->sources && timeline->loader ? 0 : -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		rc = open_source(timeline, directory, hk_tracks_process(timeline->tracks, i),
-				 clocks);
-	}
-	free(clocks);
-	return rc;
-}
-
 /* ---- missing records ---- */
 
-/* Notes that calls of SOURCE from TICKS on may be missing. */
-static void doubt(struct timeline *timeline, const struct source *source, uint64_t ticks)
+static int mark(struct timeline *timeline, const struct hk_stream_gap *found)
 {
-	if (timeline->flows) {
-		hk_flows_doubt(timeline->flows, hk_process_track_shown(source->track)->index,
-			       unix_ns(timeline, hk_report_clock_ns(&source->clock, ticks)));
-	}
-}
+	const struct hk_export_gap gap = {found->kind == HK_GAP_LOST ? "lost" : "shed",
+					  found->records};
 
-static int mark(struct timeline *timeline, const struct source *source, uint64_t ticks,
-		const char *why, uint64_t records)
-{
-	const struct hk_export_gap gap = {why, records};
-	const struct hk_export_process *process = hk_process_track_shown(source->track);
-	int64_t since_ns = hk_report_clock_ns(&source->clock, ticks);
-
-	if (!timeline->ops->mark || since_ns > timeline->options->to_ns ||
-	    since_ns < timeline->options->from_ns) {
+	if (!timeline->ops->mark || found->since_ns > timeline->options->to_ns ||
+	    found->since_ns < timeline->options->from_ns) {
 		return 0;
 	}
-	return timeline->ops->mark(timeline->exporter, process, unix_ns(timeline, since_ns), &gap);
+	return timeline->ops->mark(timeline->exporter, found->process,
+				   hk_stream_unix_ns(timeline->stream, found->since_ns), &gap);
 }
 
-/* Marks the evicted records of a tombstone as missing, but not those that the root has. */
-static int mark_evicted(struct timeline *timeline, const struct source *source,
-			const struct hk_chunk_header *header)
+/* Marks missing records, and tells the flows from when on calls may be missing. */
+static int add_gap(void *context, const struct hk_stream_gap *gap)
 {
-	uint64_t shed = hk_chunk_evicted_records(header);
+	struct timeline *timeline = context;
 
-	timeline->result.shed += shed;
-	timeline->result.elsewhere += header->shed_records - shed;
-	return shed ? mark(timeline, source, header->max_end_ticks, "shed", shed) : 0;
-}
-
-static int mark_lost(struct timeline *timeline, const struct source *source, uint64_t ticks,
-		     uint64_t lost)
-{
-	timeline->result.lost += lost;
-	return lost ? mark(timeline, source, ticks, "lost", lost) : 0;
-}
-
-/* Marks missing records by the headers of the chunks. These count the records lost until their end,
- * and their numbers have no gaps. */
-static int mark_gaps(struct timeline *timeline, const struct source *source)
-{
-	struct hk_chunk_walk walk = HK_CHUNK_WALK(source->fd);
-	const Hk__Process *process = hk_process_track_process(source->track);
-	struct hk_chunk_header header;
-	uint64_t offset, lost = 0, last_number = 0, end_ticks = 0;
-	int rc;
-
-	while ((rc = hk_chunk_walk_next(&walk, &header, &offset)) > 0) {
-		if (last_number && hk_chunk_first_number(&header) != last_number + 1) {
-			timeline->result.damaged++;
-			doubt(timeline, source, end_ticks);
-		}
-		last_number = header.number;
-		if (hk_chunk_is_evicted(&header) || header.lost_records > lost) {
-			doubt(timeline, source,
-			      header.min_start_ticks < end_ticks ? header.min_start_ticks
-								 : end_ticks);
-		}
-		end_ticks = header.max_end_ticks > end_ticks ? header.max_end_ticks : end_ticks;
-		rc = hk_chunk_is_evicted(&header) ? mark_evicted(timeline, source, &header) : 0;
-		if (rc == 0 && header.lost_records > lost) {
-			rc = mark_lost(timeline, source, end_ticks, header.lost_records - lost);
-			lost = header.lost_records;
-		}
-		if (rc < 0) {
-			return rc;
-		}
+	if (gap->kind != HK_GAP_DOUBT) {
+		return mark(timeline, gap);
 	}
-	/* Statistics know of a chunk only after it was written. */
-	timeline->result.damaged += last_number < process->last_chunk;
-	if (last_number < process->last_chunk || process->lost_records > lost) {
-		doubt(timeline, source, end_ticks);
+	if (timeline->flows) {
+		hk_flows_doubt(timeline->flows, gap->process->index,
+			       hk_stream_unix_ns(timeline->stream, gap->since_ns));
 	}
-	if (rc == 0 && process->lost_records > lost) {
-		rc = mark_lost(timeline, source, end_ticks, process->lost_records - lost);
-	}
-	return rc;
+	return 0;
 }
 
 /* ---- calls ---- */
@@ -305,50 +145,32 @@ static struct hk_nest_sink sink_at(struct spot *spot)
 	return (struct hk_nest_sink){.open = open_call, .close = close_call, .context = spot};
 }
 
-static int add_call(struct timeline *timeline, const struct source *source,
-		    const struct hk_merged *merged)
+/* Adds a call that lies in the export's range. */
+static int show_call(struct timeline *timeline, struct hk_tracks_thread *thread,
+		     const struct hk_slice *slice)
 {
-	const struct hk_record *record = merged->record;
-	int64_t end_since = hk_source_end_ns(&source->clock, source->tick_ns_q32, record);
-	struct spot spot = {.timeline = timeline};
+	struct spot spot = {.timeline = timeline, .thread = thread};
 	struct hk_nest_sink sink = sink_at(&spot);
-	struct hk_slice slice;
-	int rc;
+	int rc = 0;
 
-	if (end_since < timeline->options->from_ns && !timeline->flows) {
-		return 0;
-	}
-	spot.thread = hk_process_track_thread(timeline->tracks, source->track, record->thread);
-	const struct hk_export_site *site = hk_process_track_site(
-	    source->track, record->site, hk_cursor_site(source->cursor, record->site));
-	if (!spot.thread || !site) {
-		return -ENOMEM;
-	}
-	hk_source_slice(record, site, &slice);
-	slice.stack = timeline->options->functions ? slice.stack : 0;
-	slice.start_ns = unix_ns(timeline, merged->start_ns);
-	slice.end_ns = unix_ns(timeline, end_since);
-	if (end_since < timeline->options->from_ns) {
-		return pass_by(timeline, spot.thread, &slice);
-	}
-	if (!spot.thread->introduced) {
-		spot.thread->introduced = true;
+	if (!thread->introduced) {
+		thread->introduced = true;
 		rc = timeline->ops->thread
-			 ? timeline->ops->thread(timeline->exporter, &spot.thread->shown)
+			 ? timeline->ops->thread(timeline->exporter, &thread->shown)
 			 : 0;
-		if (rc < 0) {
-			return rc;
-		}
 	}
-	if (hk_source_is_instant(site)) {
+	if (rc < 0) {
+		return rc;
+	}
+	if (hk_source_is_instant(slice->site)) {
 		timeline->result.calls++;
 		timeline->result.instants++;
-		timeline->result.activities += hk_meaning_is_activity(site->meaning);
+		timeline->result.activities += hk_meaning_is_activity(slice->site->meaning);
 		return timeline->ops->instant
-			   ? timeline->ops->instant(timeline->exporter, &spot.thread->shown, &slice)
+			   ? timeline->ops->instant(timeline->exporter, &thread->shown, slice)
 			   : 0;
 	}
-	rc = hk_nest_add(&spot.thread->nest, &slice, &sink);
+	rc = hk_nest_add(&thread->nest, slice, &sink);
 	if (rc == -E2BIG) {
 		timeline->result.too_deep++;
 		return 0;
@@ -356,70 +178,52 @@ static int add_call(struct timeline *timeline, const struct source *source,
 	return rc;
 }
 
-static int64_t convert(const void *context, uint64_t ticks)
+static int add_call(struct timeline *timeline, const struct hk_stream_record *record)
 {
-	return hk_report_clock_ns(context, ticks);
-}
+	bool passed = record->end_ns < timeline->options->from_ns;
+	struct hk_tracks_thread *thread;
+	struct hk_slice slice;
 
-static int merge_new(const struct timeline *timeline, struct hk_merge **ret_merge)
-{
-	struct hk_merge_input *inputs = calloc(timeline->source_count + 1, sizeof(*inputs));
-	int rc;
-
-	if (!inputs) {
-		return -ENOMEM;
+	if (passed && !timeline->flows) {
+		return 0;
 	}
-	for (size_t i = 0; i < timeline->source_count; i++) {
-		inputs[i].batch = hk_merge_cursor_batch;
-		inputs[i].context = timeline->sources[i].cursor;
-		inputs[i].clock.convert = convert;
-		inputs[i].clock.context = &timeline->sources[i].clock;
+	int rc = hk_stream_call(timeline->stream, record, &thread, &slice);
+	if (rc < 0) {
+		return rc;
 	}
-	rc = hk_merge_new(inputs, timeline->source_count, ret_merge);
-	free(inputs);
-	return rc;
+	slice.stack = timeline->options->functions ? slice.stack : 0;
+	return passed ? pass_by(timeline, thread, &slice) : show_call(timeline, thread, &slice);
 }
 
 static void tell_progress(const struct timeline *timeline)
 {
 	if (timeline->options->progress) {
-		uint64_t after = timeline->total / 100 * timeline->ops->end_percent;
+		uint64_t total = hk_stream_stats(timeline->stream).total;
+		uint64_t after = total / 100 * timeline->ops->end_percent;
 
 		timeline->options->progress(timeline->options->context, timeline->result.records,
-					    timeline->total + after);
+					    total + after);
 	}
 }
 
-static int export_record(struct timeline *timeline, const struct hk_merged *merged)
+static int export_record(struct timeline *timeline, const struct hk_stream_record *record)
 {
 	if (timeline->result.records++ % PROGRESS_RECORDS == 0) {
 		tell_progress(timeline);
 	}
-	if (!hk_source_is_call(merged->record->kind)) {
-		return 0;
-	}
-	return add_call(timeline, &timeline->sources[merged->input], merged);
+	return hk_source_is_call(record->record->kind) ? add_call(timeline, record) : 0;
 }
 
 static int export_calls(struct timeline *timeline)
 {
-	struct hk_merge *merge = NULL;
-	struct hk_merged merged;
-	int more, rc = merge_new(timeline, &merge);
+	struct hk_stream_record record;
+	int rc = 0, more = 1;
 
-	while (rc == 0 && (more = hk_merge_next(merge, &merged)) != 0) {
-		if (more < 0) {
-			/* The rest of one file is unreadable. The merge continues without it. */
-			timeline->result.damaged++;
-			rc = is_ours(more) ? more : 0;
-		} else if (merged.start_ns > timeline->options->to_ns) {
-			break;
-		} else {
-			rc = export_record(timeline, &merged);
-		}
+	while (rc == 0 && (more = hk_stream_next(timeline->stream, &record)) > 0 &&
+	       record.start_ns <= timeline->options->to_ns) {
+		rc = export_record(timeline, &record);
 	}
-	hk_merge_free(merge);
-	return rc;
+	return more < 0 ? more : rc;
 }
 
 static int close_calls(struct timeline *timeline)
@@ -452,17 +256,17 @@ static int begin(struct timeline *timeline)
 	    .id = id,
 	    .command = command,
 	    .functions = timeline->options->functions,
-	    .start_ns = timeline->start_ns,
+	    .start_ns = hk_stream_start_ns(timeline->stream),
 	    .processes = hk_tracks_shown(timeline->tracks),
 	    .process_count = hk_tracks_count(timeline->tracks),
 	    .many_nodes = hk_report_clock_nodes(timeline->snapshot) > 1,
 	    .snapshot = timeline->snapshot,
-	    .origin_ns = timeline->origin_ns,
+	    .origin_ns = hk_stream_origin_ns(timeline->stream),
 	    .from_ns = timeline->options->from_ns > INT64_MIN
-			   ? unix_ns(timeline, timeline->options->from_ns)
+			   ? hk_stream_unix_ns(timeline->stream, timeline->options->from_ns)
 			   : 0,
 	    .to_ns = timeline->options->to_ns < INT64_MAX
-			 ? unix_ns(timeline, timeline->options->to_ns)
+			 ? hk_stream_unix_ns(timeline->stream, timeline->options->to_ns)
 			 : UINT64_MAX,
 	};
 	int rc = id && command ? timeline->ops->begin(timeline->exporter, &shown) : -ENOMEM;
@@ -472,9 +276,24 @@ static int begin(struct timeline *timeline)
 	return rc;
 }
 
+static void count(struct timeline *timeline)
+{
+	struct hk_stream_stats stats = hk_stream_stats(timeline->stream);
+
+	timeline->result.lost = stats.lost;
+	timeline->result.shed = stats.shed;
+	timeline->result.elsewhere = stats.elsewhere;
+	timeline->result.newer = stats.newer;
+	timeline->result.damaged = stats.damaged;
+	timeline->result.unrecorded = stats.unrecorded;
+}
+
 static int run(struct timeline *timeline, const char *directory)
 {
-	int rc = open_sources(timeline, directory);
+	/* Flows count calls from the job's start on. */
+	int64_t from_ns = timeline->ops->flows ? INT64_MIN : timeline->options->from_ns;
+	int rc = hk_stream_new(timeline->snapshot, directory, timeline->tracks, from_ns,
+			       &timeline->stream);
 
 	if (rc < 0) {
 		return rc;
@@ -486,18 +305,10 @@ static int run(struct timeline *timeline, const char *directory)
 		}
 	}
 	rc = begin(timeline);
-	for (size_t i = 0; rc == 0 && i < timeline->source_count; i++) {
-		rc = mark_gaps(timeline, &timeline->sources[i]);
-	}
-	if (rc == 0) {
-		rc = export_calls(timeline);
-	}
-	if (rc == 0) {
-		rc = close_calls(timeline);
-	}
-	for (size_t i = 0; i < timeline->source_count; i++) {
-		timeline->result.damaged += hk_cursor_stats(timeline->sources[i].cursor)->damaged;
-	}
+	rc = rc == 0 ? hk_stream_gaps(timeline->stream, add_gap, timeline) : rc;
+	rc = rc == 0 ? export_calls(timeline) : rc;
+	rc = rc == 0 ? close_calls(timeline) : rc;
+	count(timeline);
 	if (rc == 0 && timeline->flows) {
 		timeline->result.flows = hk_flows_result(timeline->flows);
 		rc = timeline->ops->flows(timeline->exporter, &timeline->result.flows);
@@ -536,13 +347,8 @@ int hk_timeline_export(const Hk__Snapshot *snapshot, const char *directory,
 	rc = timeline.exporter ? 0 : -ENOMEM;
 	rc = rc == 0 ? run(&timeline, directory) : rc;
 	forget_threads(&timeline);
-	for (size_t i = 0; i < timeline.source_count; i++) {
-		hk_cursor_free(timeline.sources[i].cursor);
-		close(timeline.sources[i].fd);
-	}
-	free(timeline.sources);
+	hk_stream_free(timeline.stream);
 	hk_flows_free(timeline.flows);
-	hk_loader_free(timeline.loader);
 	ops->free(timeline.exporter);
 	hk_tracks_free(timeline.tracks);
 	if (rc == 0) {

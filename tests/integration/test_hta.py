@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Holistic Trace Analysis (from PyPI) loads every rank's Kineto file of cuda_steps, and has the counts and times of the report.
+"""Holistic Trace Analysis (from PyPI) loads the Kineto files of cuda_steps, with the counts and times of the report, and those of a profile.
 
 HTA 0.5.0 does not work with pandas 3. It is installed without what only its notebooks need, once per build directory.
 """
@@ -63,8 +63,30 @@ def check(what, seen, report, per_call_ns):
     expect(f"{what}: ranks with idle times", seen["temporal"], list(range(RANKS)))
 
 
+def check_profile(run, python):
+    """The files that hooktrace.profiler writes for one cycle of steps on each rank (profiler/steps.py)."""
+    with open(run.path("getppid.hooks"), "w", encoding="ascii") as file:
+        file.write("int getppid()\n")
+    os.makedirs(run.path("said"))
+    words = ("10", "wait=1", "warmup=1", "active=2", "repeat=2")
+    program = os.path.join(os.path.dirname(CHECK), "profiler", "steps.py")
+    run.trace("mpirun", "-n", RANKS, "/usr/bin/python3", program, run.path("said"), *words, hooks=[run.path("getppid.hooks")], level="record",
+              store="profiled", env={"PYTHONPATH": os.path.join(run.build, "python")})
+    for end, steps in ((4, [2, 3]), (8, [6, 7])):
+        os.makedirs(run.path(f"cycle{end}"))
+        for rank in range(RANKS):
+            os.rename(run.path("said", f"{rank}.{end}.json"), run.path(f"cycle{end}", f"{rank}.json"))
+        seen = json.loads(run.command(python, CHECK, run.path(f"cycle{end}"), "host").stdout)["ranks"]
+        expect(f"cycle {end}: ranks", sorted(seen), [str(rank) for rank in range(RANKS)])
+        for rank, found in seen.items():
+            expect(f"cycle {end}: rank {rank}: iterations", found["steps"], steps)
+            calls = {name: count for _, name, count, _ in found["host"]}
+            expect(f"cycle {end}: rank {rank}: calls", calls["getppid"], sum(2 * (step + 1) for step in steps))
+
+
 def test(run):
     python = install(run)
+    check_profile(run, python)
     for job, hooks, more in (("steps", ["mpi", "cuda"], {"level": "record"}), ("host", ["mpi"], {"level": ["off", "MPI_*=record"]})):
         run.trace("mpirun", "-n", RANKS, run.workload("simcuda/cuda_steps"), hooks=hooks, options=("--job", job), **more)
     report = run.report(run.path("store", "steps"))

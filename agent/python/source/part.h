@@ -6,5 +6,7 @@
 #include <Python.h>
 
 int hk_annotate_add(PyObject *module);
+int hk_tracer_add(PyObject *module);
+int hk_apis_add(PyObject *module);
 
 #endif

@@ -10,12 +10,14 @@
 
 #include "cli/export/activity.h"
 #include "cli/export/callers.h"
-#include "cli/export/details_json.h"
 #include "cli/export/exporter.h"
 #include "cli/export/kineto/kineto_file.h"
 #include "hooks/hook.h"
+#include "timeline/details_json.h"
 
 #define BEGIN "{\"schemaVersion\": 1, \"generator\": \"hooktrace\","
+
+#define NO_STEP UINT64_MAX /* HK_NO_STEP of agent/hooktrace.h */
 
 /* A thread's open calls, and its current step of the main loop. */
 struct thread {
@@ -384,8 +386,8 @@ static void begin_step(struct hk_exporter *kineto, struct thread *thread,
 		       const struct hk_slice *slice)
 {
 	end_step(kineto, thread, slice->start_ns);
-	thread->in_step = true;
 	thread->step = word_of(slice, HK_KEY_STEP);
+	thread->in_step = thread->step != NO_STEP;
 	thread->step_ns = slice->start_ns;
 }
 

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/export/details_json.h"
 #include "cli/export/exporter.h"
 #include "cli/export/sqlite/sqlite_file.h"
 #include "cli/export/sqlite/sqlite_report.h"
 #include "cli/export/sqlite/sqlite_schema.h"
 #include "cli/export/sqlite/sqlite_sites.h"
 #include "hooks/names.h"
+#include "timeline/details_json.h"
 
 #define KEYS_MAX 256u /* values of a site's key byte */
 

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "report/findings/findings.h"
 #include "report/model/bare.h"
 #include "report/model/report.h"
 #include "report/write/coverage_write.h"
@@ -246,6 +247,8 @@ static void write_call(const struct hk_report_call *call, struct hk_json *json)
 	put_if(json, "total_ns", n->have_total, n->total_ns);
 	put_if(json, "self_ns", n->have_total, n->self_ns);
 	put_if(json, "outermost_ns", n->have_total, n->outermost_ns);
+	put_if(json, "outermost_calls", n->have_total,
+	       n->inner_calls < n->calls ? n->calls - n->inner_calls : 0);
 	put_if(json, "device_ns", n->have_device, n->device_ns);
 	put_if(json, "bytes", n->have_bytes, n->bytes);
 	put_if(json, "min_ns", n->have_latency, n->min_ns);
@@ -334,10 +337,36 @@ static int members(const struct hk_report *report, FILE *output, size_t limit, b
 	return r == 0 && !ferror(output) ? 0 : -EIO;
 }
 
+static int findings(const struct hk_report *report, FILE *output)
+{
+	struct hk_json json = {.output = output};
+	struct hk_findings findings;
+	int r = hk_findings_init(&findings, report);
+
+	if (r < 0) {
+		return r;
+	}
+	fputs(",\n\"findings\": [", output);
+	for (size_t i = 0; i < findings.count; i++) {
+		const struct hk_finding *finding = &findings.list[i];
+		hk_json_newline(&json);
+		putc_unlocked(' ', output);
+		hk_json_open(&json, NULL, '{');
+		hk_json_string(&json, "kind", hk_finding_topic_name(finding->topic));
+		hk_json_string(&json, "weight", hk_finding_weight_name(finding->weight));
+		hk_json_string(&json, "evidence", finding->text);
+		hk_json_close(&json, '}');
+	}
+	fputc(']', output);
+	hk_findings_fini(&findings);
+	return ferror(output) ? -EIO : 0;
+}
+
 int hk_report_write_json(const struct hk_report *report, FILE *output)
 {
 	fputc('{', output);
 	int r = members(report, output, SIZE_MAX, true);
+	r = r ? r : findings(report, output);
 	fputs("}\n", output);
 	return r == 0 && !ferror(output) ? 0 : -EIO;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/frame/site.h"
+#include "agent/frame/site_table.h"
 #include "agent/frame/state.h"
 #include "agent/object/find.h"
 #include "agent/object/slot.h"
@@ -217,7 +218,7 @@ void *hk_site_original(const void *thunk)
 
 struct hk_process hk_process;
 
-void hk_site_pass_all(void)
+void hk_site_table_pass_all(void)
 {
 }
 

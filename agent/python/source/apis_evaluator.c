@@ -1,0 +1,85 @@
+#include <pthread.h>
+
+#include "apis.h"
+#include "beyond.h"
+
+/* CPython 3.11 runs calls between Python functions without their slots, unless a frame evaluator is
+ * installed. Under one each call takes C stack, so this one ends a recursion before the stack. */
+
+#define ONLY_ON(version) ((version) >> 16 == 0x30b)
+#define FRAME_OWNER 69		  /* _PyInterpreterFrame.owner of 3.11 */
+#define STACK_LEFT (256u * 1024u) /* bytes for what Python calls in C */
+
+static __thread uintptr_t stack_end; /* 0: unknown yet; 1: not to be known */
+
+static bool stack_is_short(void)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	if (!stack_end) {
+		pthread_attr_t attributes;
+		void *lowest = NULL;
+		size_t bytes = 0;
+
+		stack_end = 1;
+		if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+			pthread_attr_getstack(&attributes, &lowest, &bytes);
+			pthread_attr_destroy(&attributes);
+			stack_end = bytes > 2 * STACK_LEFT ? (uintptr_t)lowest + STACK_LEFT : 1;
+		}
+	}
+	/* A frame far below belongs to another stack, as of a coroutine library. */
+	return here < stack_end && here > stack_end - STACK_LEFT;
+}
+
+static hk_evaluate default_evaluator(void)
+{
+	return (hk_evaluate)(void (*)(void))_PyEval_EvalFrameDefault;
+}
+
+static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
+{
+	bool of_generator = ((const char *)frame)[FRAME_OWNER] != 0;
+
+	if (!of_generator && stack_is_short()) {
+		PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
+		return NULL;
+	}
+	return default_evaluator()(state, frame, throwing);
+}
+
+static unsigned long version(void)
+{
+	PyObject *number = PySys_GetObject("hexversion");
+
+	return number ? PyLong_AsUnsignedLong(number) : 0;
+}
+
+bool hk_api_evaluator_begin(void)
+{
+	if (!ONLY_ON(version())) {
+		return true;
+	}
+	if (!_PyInterpreterState_SetEvalFrameFunc || !_PyEval_EvalFrameDefault) {
+		return false;
+	}
+	PyInterpreterState *interpreter = PyInterpreterState_Get();
+
+	/* Any other evaluator will do: a tracer's, or a compiler's. */
+	if (_PyInterpreterState_GetEvalFrameFunc(interpreter) == default_evaluator()) {
+		_PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
+	}
+	return true;
+}
+
+void hk_api_evaluator_end(void)
+{
+	if (!ONLY_ON(version()) || !_PyInterpreterState_SetEvalFrameFunc) {
+		return;
+	}
+	PyInterpreterState *interpreter = PyInterpreterState_Get();
+
+	if (_PyInterpreterState_GetEvalFrameFunc(interpreter) == evaluate) {
+		_PyInterpreterState_SetEvalFrameFunc(interpreter, default_evaluator());
+	}
+}

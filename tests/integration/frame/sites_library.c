@@ -1,0 +1,8 @@
+#include "sites_library.h"
+
+void sites_around(void (*back)(void))
+{
+	if (back) {
+		back();
+	}
+}
