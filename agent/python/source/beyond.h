@@ -4,6 +4,7 @@
 #define HK_PYTHON_BEYOND_H
 
 #include <Python.h>
+#include <pthread.h>
 
 /* all versions; of the stable ABI since 3.10 */
 const char *PyUnicode_AsUTF8AndSize(PyObject *text, Py_ssize_t *ret_bytes);
@@ -61,5 +62,18 @@ PyObject *_PyFunction_Vectorcall(PyObject *function, PyObject *const *arguments,
 
 /* 3.12 and later: changes it, and keeps specialised code from going around it */
 void PyFunction_SetVectorcall(PyObject *function, hk_vectorcall call) HK_WEAK;
+
+/* Functions of threads by the versions that glibc 2.17 has: newer glibcs have newer versions too.
+ */
+#ifdef __x86_64__
+#define HK_GLIBC_OLDEST "GLIBC_2.2.5"
+#else
+#define HK_GLIBC_OLDEST "GLIBC_2.17"
+#endif
+
+__asm__(".symver pthread_key_create, pthread_key_create@" HK_GLIBC_OLDEST);
+__asm__(".symver pthread_setspecific, pthread_setspecific@" HK_GLIBC_OLDEST);
+__asm__(".symver pthread_getattr_np, pthread_getattr_np@" HK_GLIBC_OLDEST);
+__asm__(".symver pthread_attr_getstack, pthread_attr_getstack@" HK_GLIBC_OLDEST);
 
 #endif

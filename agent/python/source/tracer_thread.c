@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "beyond.h"
-#include "old_glibc.h"
 #include "tracer_site.h"
 
 /* An evaluation leaves so much of the stack to what is called without one. */
