@@ -26,7 +26,7 @@ class _State:
     """What is on now. `lock` guards the rest."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.on = False
         self.checked = False
         self.c_calls_known = False
@@ -220,7 +220,7 @@ def _check(c_calls: bool) -> None:
 
 
 def _after_fork() -> None:
-    _state.lock = threading.Lock()
+    _state.lock = threading.RLock()
 
 
 os.register_at_fork(after_in_child=_after_fork)
