@@ -96,6 +96,14 @@ def check_events(run, job, report):
     expect("threads with calls that overlap", [key for key, list_ in threads.items() if not is_nested(list_)], [])
 
 
+def check_log(run, job):
+    """Names that have parentheses get no others."""
+    lines = run.cli("log", job).stdout
+    shown = [line.split(" ", 3)[3] for line in lines.splitlines() if "fails (model.py:10)" in line]
+    expect("lines of failed calls", sum(line.startswith("model.py fails (model.py:10) failed <") for line in shown), 7)
+    expect("lines of the others", sum(line.startswith("model.py fails (model.py:10) <") for line in shown), 13)
+
+
 def check_levels(run):
     """Levels reach a running program; a site that is off is not counted."""
     def say(calls):
@@ -189,6 +197,7 @@ def test(run):
         if level == "record":
             check_times(report)
             check_events(run, run.path("store", level), report)
+            check_log(run, run.path("store", level))
     run.trace(program(run), "sealed", hooks=["mpi"], level="record", options=("--job", "sealed"))
     report = run.report(run.path("store", "sealed"))
     expect("calls in a sandbox", {function: row["calls"] for function, row in python_rows(report).items()},
