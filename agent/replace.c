@@ -26,7 +26,8 @@ static int replace_locked(struct dl_phdr_info *info, size_t size, void *data)
 
 EXPORTED int hk_replace(const char *from, const char *symbol, void *replacement, void **original)
 {
-	struct replace what = {{from ? from : "*", symbol, replacement, original}, -1};
+	struct replace what = {
+	    {hk_patch_hookset(), from ? from : "*", symbol, replacement, original}, -1};
 	if (!hk_process.on || hk_process.sealed || hk_in_agent || !symbol ||
 	    hk_wrapped_index(symbol) >= 0) {
 		return -1;

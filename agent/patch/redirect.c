@@ -10,7 +10,6 @@
 #include "agent/object/program.h"
 #include "agent/object/slot.h"
 #include "agent/patch/entry.h"
-#include "agent/patch/patch.h"
 #include "agent/patch/wrapped.h"
 #include "hooks/pattern.h"
 
@@ -25,6 +24,7 @@ struct hk_redirection {
 };
 
 static struct hk_redirection *redirections;
+static const struct hk_hookset *hooks; /* in force since the last request */
 
 static struct hk_redirection *find(const char *from, const char *symbol)
 {
@@ -102,10 +102,9 @@ static const char *path_at(struct hk_loaded *loaded, void *address)
 /* Returns the address of a thunk that calls TARGET for REQUEST, or TARGET if no hook wants that. */
 static void *target_for(struct hk_site_request *request, const char *caller, void *target)
 {
-	const struct hk_hookset *set = hk_patch_hookset();
 	uint32_t refusal;
 	request->original = target;
-	request->hook = hk_hookset_find(set, request->function, request->provider, caller,
+	request->hook = hk_hookset_find(hooks, request->function, request->provider, caller,
 					&request->level, &request->pinned, &request->stack_rate);
 	void *thunk = request->hook && request->level != HK_LEVEL_OFF
 			  ? hk_site_bind(request, &refusal)
@@ -151,7 +150,7 @@ static struct hk_redirection *redirect_slot(struct hk_loaded *loaded,
 	void *function = function_of(loaded, object, slot);
 	void *real = function ? hk_redirect_original(slot->function, function) : NULL;
 	if (!real || hk_object_is_variant(slot->symbol) ||
-	    hk_hookset_denies(hk_patch_hookset(), slot->function, path_at(loaded, real))) {
+	    hk_hookset_denies(hooks, slot->function, path_at(loaded, real))) {
 		return NULL;
 	}
 	struct hk_redirection *redirection = newest(slot->function, path, real);
@@ -259,6 +258,7 @@ int hk_redirect(struct hk_loaded *loaded, const struct hk_knowns *knowns,
 {
 	struct hk_redirection *redirection = set(loaded, request);
 	int slots = 0;
+	hooks = request->set;
 	for (size_t i = 0; i < loaded->count && redirection; i++) {
 		const struct hk_object *object = &loaded->objects[i];
 		const struct hk_known *known = hk_known_find(knowns, object, hk_program_path(), i);

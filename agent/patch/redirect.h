@@ -9,14 +9,16 @@
 
 #include <stdbool.h>
 
+#include "agent/hooks/hookset.h"
 #include "agent/object/loaded.h"
 #include "agent/patch/known.h"
 
 struct hk_redirect_request {
-	const char *from;   /* glob of the calling objects; "": the program */
-	const char *symbol; /* the function that is called */
-	void *replacement;  /* NULL: the original is called again */
-	void **original;    /* gets the original before any call is redirected, or NULL */
+	const struct hk_hookset *set; /* the hooks in force */
+	const char *from;	      /* glob of the calling objects; "": the program */
+	const char *symbol;	      /* the function that is called */
+	void *replacement;	      /* NULL: the original is called again */
+	void **original;	      /* gets the original before any call is redirected, or NULL */
 };
 
 /* Does what REQUEST asks for in all objects of LOADED that KNOWNS calls done. The same FROM and

@@ -42,7 +42,7 @@ static int open_job(struct hk_session *session, const struct hk_session_options 
 		return r;
 	}
 	do {
-		if (hk_session_adopt(session, options, pid) == 0) {
+		if (hk_session_open(session, options, pid) == 0) {
 			return 0;
 		}
 		r = hk_session_replace(session, options);
@@ -70,6 +70,7 @@ int hk_job_start(int pid, struct hk_job_start *start)
 	    .job = hk_command_setting("job"),
 	    .command = command,
 	    .line = line,
+	    .adopted = true,
 	};
 	r = open_job(&session, &options, pid);
 	memcpy(start->why, session.why, sizeof(start->why));

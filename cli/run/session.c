@@ -443,8 +443,7 @@ static int ask_to_open(struct hk_session *session, Hk__Request *request,
 	return ask(session, request, SHARED_OPEN_AGAIN_TIMEOUT_MS, ret_response);
 }
 
-/* Asks the collector to open the job for the command PID. Returns 0, or -errno with the reason in
- * WHY. */
+/* Has the collector open the job of process PID. Returns 0, or -errno with the reason in WHY. */
 static int open_job(struct hk_session *session, const struct hk_session_options *options, int pid,
 		    char why[WHY_BYTES])
 {
@@ -474,12 +473,6 @@ static int open_job(struct hk_session *session, const struct hk_session_options 
 	return r;
 }
 
-static int cannot_keep(struct hk_session *session, int error, const char *why)
-{
-	return fail(session, error, "the collector at %s cannot keep the job: %s", session->url,
-		    why);
-}
-
 int hk_session_open(struct hk_session *session, const struct hk_session_options *options, int pid)
 {
 	char why[WHY_BYTES];
@@ -487,37 +480,23 @@ int hk_session_open(struct hk_session *session, const struct hk_session_options 
 	if (session->nested) {
 		return 0;
 	}
-	int r = hk_session_members_join(&session->members, session->dirfd, session->id,
-					session->expected, session->leads);
+	int r = options->adopted
+		    ? 0
+		    : hk_session_members_join(&session->members, session->dirfd, session->id,
+					      session->expected, session->leads);
 	snprintf(why, sizeof(why), "its run directory: %s", strerror(-r));
 	r = r < 0 ? r : open_job(session, options, pid, why);
 	if (r < 0) {
-		return cannot_keep(session, r, why);
+		return fail(session, r, "the collector at %s cannot keep the job: %s", session->url,
+			    why);
 	}
-	if (session->members.leader) {
+	if (options->adopted ? session->leads : session->members.leader) {
 		make_links(session, options);
 		if (hk_command_setting("upstream") && !session->leaf) {
 			hk_warning("the collector at %s keeps the job itself: it was started "
 				   "without --upstream",
 				   session->url);
 		}
-	}
-	return 0;
-}
-
-int hk_session_adopt(struct hk_session *session, const struct hk_session_options *options, int pid)
-{
-	char why[WHY_BYTES];
-
-	if (session->nested) {
-		return 0;
-	}
-	int r = open_job(session, options, pid, why);
-	if (r < 0) {
-		return cannot_keep(session, r, why);
-	}
-	if (session->leads) {
-		make_links(session, options);
 	}
 	return 0;
 }

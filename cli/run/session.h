@@ -50,6 +50,8 @@ struct hk_session_options {
 	const char *job;     /* --job or NULL */
 	const char *command; /* base name of the command */
 	const char *line;    /* the whole command line */
+	bool adopted;	     /* the command runs already: hookcli does not wait for its end, and the
+				collector closes the job when its processes have ended */
 	bool apart; /* the process runs already: this one's launcher and outer job do not count */
 };
 
@@ -60,11 +62,6 @@ int hk_session_init(struct hk_session *session, const struct hk_session_options 
 /* Opens the job, whose command will be process `pid`, and makes the links to it. Returns 0, or
  * -errno with the reason in `why` if the collector does not answer in time or refuses. */
 int hk_session_open(struct hk_session *session, const struct hk_session_options *options, int pid);
-
-/* Opens the job of process `pid`, which hookcli does not wait for, and makes the links to it unless
- * another rank of the node does. The collector closes the job when its processes have ended.
- * Returns 0, or -errno with the reason in `why`. */
-int hk_session_adopt(struct hk_session *session, const struct hk_session_options *options, int pid);
 
 /* Prints a line to stderr and starts a private collector instead of one that cannot keep the job.
  * The caller must then make the command's environment again. Returns 0, -EALREADY if the collector

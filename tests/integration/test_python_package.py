@@ -9,7 +9,7 @@ import shutil
 import sys
 
 import pythons
-from harness import Failure, expect, expect_true, main, wait_for
+from harness import RANKS, Failure, calls_of, expect, expect_true, main, wait_for
 
 SKIPPED = 77
 BEFORE, CALLS, THREADS, FORKED, EXECUTED = 30, 1000, 4, 50, 70
@@ -186,6 +186,13 @@ assert os.getppid() == real
 print("done")
 """
 
+RANK = """
+import hooktrace, os
+assert hooktrace.start(hooks="*:getppid")
+for _ in range(10 + int(os.environ["OMPI_COMM_WORLD_RANK"])):
+    os.getppid()
+"""
+
 SCRIPT = """
 import __main__, os, sys
 print(__name__, __main__.__file__ == __file__, sys.argv[1:], os.path.samefile(sys.path[0], os.path.dirname(os.path.abspath(__file__))), beside.value, os.environ.get("LD_PRELOAD") is not None)
@@ -257,12 +264,11 @@ def check_again(case):
 
 
 def check_missing(case):
-    """A package without a collector, and one without an agent: the program runs, and is told once what to do."""
+    """A package without a collector, and one without an agent: the program runs, and one warning says what to do."""
     package = os.path.join(case.directory, "alone", "package")
     shutil.copytree(os.path.join(case.package, "hooktrace"), os.path.join(package, "hooktrace"))
     script = case.script("missing.py", MISSING)
-    path = os.pathsep.join(directory for directory in os.environ["PATH"].split(os.pathsep) if not os.path.exists(os.path.join(directory, "hookcli")))
-    told = case.start(script, PYTHONPATH=package, PATH=path).stdout
+    told = case.start(script, PYTHONPATH=package, PATH=path_without_cli()).stdout
     expect_true(f"{case.version}: without a collector: {told}", "no collector runs" in told and "pip install hooktrace-tools" in told)
     told = case.start(script, HOOK_AGENT="/no/such/agent.so").stdout
     expect_true(f"{case.version}: without an agent: {told}", "found no libhookagent.so" in told and "HOOK_AGENT" in told)
@@ -290,6 +296,34 @@ def check_run(case):
     expect_true(f"{case.version}: another command: {done.stderr}", done.returncode == 2 and "python -m hooktrace run" in done.stderr)
 
 
+def check_ranks(case):
+    """The ranks of a launcher open one job, and one of them says where."""
+    script = case.script("rank.py", RANK)
+    told = case.run.command("mpirun", "-n", RANKS, case.python, script, env={"PYTHONPATH": case.package}, cwd=case.directory).stderr
+    expect_true(f"ranks: {told}", told.startswith("hooktrace: the job is ./hook-python") and told.count("hooktrace:") == 1)
+    report = case.closed(os.path.join(case.directory, "hook-last"))
+    expect("calls of each rank", {rank: row["calls"] for (rank, _, _), row in calls_of(report).items()}, {rank: 10 + rank for rank in range(RANKS)})
+
+
+def check_shared(case):
+    """A collector that runs already takes the job, also where hookcli is not beside the package."""
+    collector = case.run.start_collector()
+    script = case.script("shared.py", "import hooktrace, os\nassert hooktrace.start(hooks='*:getppid', job='shared')\n[os.getppid() for _ in range(7)]\n")
+    case.start(script)
+    alone = os.path.join(case.directory, "alone", "package")
+    direct = case.script("direct.py", "import hooktrace, os\nassert hooktrace.start(hooks='*:getppid', job='direct')\n[os.getppid() for _ in range(7)]\n")
+    expect("without hookcli the job's place is not known", case.start(direct, PYTHONPATH=alone, PATH=path_without_cli()).stderr, "")
+    for job in ("shared", "direct"):
+        calls = {row["function"]: row["calls"] for row in case.closed(case.run.path("store", job))["calls"]}
+        expect(f"{job}: calls", calls, {"getppid": 7})
+    collector.terminate()
+    collector.wait()
+
+
+def path_without_cli():
+    return os.pathsep.join(directory for directory in os.environ["PATH"].split(os.pathsep) if not os.path.exists(os.path.join(directory, "hookcli")))
+
+
 def test(run):
     if not os.path.exists(os.path.join(run.build, "python", "hooktrace", "_native.abi3.so")):
         print("not built: the headers of Python are missing")
@@ -307,6 +341,8 @@ def test(run):
             check(case)
     for check in ending:
         expect("the end of a check", next(check, None), None)
+    check_ranks(cases[0])
+    check_shared(cases[0])
     pythons.say_left_out([version for version, _ in found])
 
 
