@@ -11,6 +11,7 @@ import threading
 import types
 import weakref
 
+import _toy
 import recorder as recorders
 
 import hooktrace.apis as apis
@@ -349,6 +350,8 @@ def refusals(toy):
             pass
     same("kinds", [_native.apis_hook(one, "name", "library", 0) for one in (5, len, toy.Tensor, toy.add, toy.add)],
          ["is of another kind", "is not called through its slot", "is of another kind", None, "is hooked already"])
+    constant = _toy.constant()
+    same("read-only", (_native.apis_hook(constant.same, "name", "library", 0), constant().same(3)), ("stands in memory that cannot be written", 3))
     same("unhooked", _native.apis_unhook(), 1)
 
 
