@@ -126,7 +126,7 @@ static void set_up(int argc, char **argv, char **environment)
 	hk_thread_setup();
 	hk_compat_start(&hookset.compat);
 	hk_annotate_names_start(hookset.default_level);
-	hk_sites_start(hookset.default_level);
+	hk_sites_start(&hookset);
 	hk_nvtx_start(environment);
 	hk_nccl_profiler_start(environment, hookset.text);
 	hk_dl_start();

@@ -8,6 +8,7 @@
 #include "agent/call/count.h"
 #include "agent/call/enter.h"
 #include "agent/call/measure.h"
+#include "agent/call/plain_call.h"
 #include "agent/device/work.h"
 #include "agent/frame/call.h"
 #include "agent/frame/hot.h"
@@ -35,7 +36,7 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 	if (!site) {
 		return false;
 	}
-	if ((!thread->ready || !thread->cells[site->index] ||
+	if ((!thread->ready || !hk_call_cell(thread, site) ||
 	     atomic_load_explicit(thread->generation, memory_order_relaxed) !=
 		 thread->generation_seen) &&
 	    !hk_call_prepare(call, site)) {
@@ -45,7 +46,7 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 		return false;
 	}
 	call->thread = hk_thread_current;
-	call->cell = call->thread->cells[site->index];
+	call->cell = hk_call_cell(call->thread, site);
 	call->site = site;
 	call->depth = call->thread->depth;
 	call->start_ticks = hk_process_ticks();
@@ -70,35 +71,59 @@ static void note_instant(const char *name, enum hk_annotate_use use, uintptr_t c
 
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 
-int hk_annotate_push(const char *text, uint32_t group, uintptr_t caller)
+/* Returns how many of THREAD's ranges up to number END are of GROUP. */
+static int count_group(const struct hk_thread *thread, uint32_t end, uint32_t group)
 {
-	struct hk_call call = {0};
-	int around = 0;
+	int count = 0;
+	for (uint32_t i = 0; i < end && i < HK_RANGES; i++) {
+		count += thread->ranges[i].group == group;
+	}
+	return count;
+}
+
+/* Makes the state of this thread for a range of SITE. Returns the thread, or NULL if that fails. */
+static struct hk_thread *make_thread(struct hk_site_hot *site)
+{
+	struct hk_call call;
+
+	if (site) {
+		hk_call_prepare(&call, site);
+	}
+	return hk_thread_current->ready ? hk_thread_current : NULL;
+}
+
+/* Begins a range. Returns its thread, or NULL if there is none. */
+static inline struct hk_thread *push(const char *text, uint32_t group, uintptr_t caller)
+{
+	struct hk_thread *thread = hk_thread_current;
 
 	if (!is_usable()) {
-		return -1;
+		return NULL;
 	}
-	bool ready = prepare(&call, site_of(text, HK_USE_RANGE, caller));
-	struct hk_thread *thread = hk_thread_current;
-	if (!thread->ready) {
-		return -1;
+	struct hk_site_hot *site = site_of(text, HK_USE_RANGE, caller);
+	if (unlikely(!thread->ready) && !(thread = make_thread(site))) {
+		return NULL;
 	}
-	for (uint32_t i = 0; i < thread->range_depth && i < HK_RANGES; i++) {
-		around += thread->ranges[i].group == group;
-	}
-	if (thread->range_depth < HK_RANGES) {
-		struct hk_range *range = &thread->ranges[thread->range_depth++];
-		atomic_signal_fence(memory_order_seq_cst); /* ranges of handlers lie above */
-		range->group = group;
-		range->site = ready ? call.site->index : HK_THUNKS;
-		if (ready) {
-			hk_call_begin_range(&call, range);
-		}
-	} else {
+	uint32_t at = thread->range_depth++;
+	if (unlikely(at >= HK_RANGES)) {
 		hk_process_untracked();
-		thread->range_depth++;
+		return thread;
 	}
-	return around;
+	atomic_signal_fence(memory_order_seq_cst); /* ranges of handlers lie above */
+	struct hk_range *range = &thread->ranges[at];
+	range->call.thread = NULL;
+	range->group = group;
+	if (likely(site)) {
+		hk_plain_call_begin_range(&range->call, site);
+	}
+	return thread;
+}
+
+int hk_annotate_push(const char *text, uint32_t group, uintptr_t caller)
+{
+	const struct hk_thread *thread = push(text, group, caller);
+	uint32_t depth = thread ? thread->range_depth : 0;
+	return depth ? count_group(thread, depth - 1, group) : -1;
 }
 
 /* Ends the range of THREAD at AT. One below others gives nothing back to them. */
@@ -106,41 +131,22 @@ static void end_range(struct hk_thread *thread, uint32_t at)
 {
 	struct hk_range *range = &thread->ranges[at];
 	if (at + 1 == thread->range_depth) {
-		if (range->site < HK_THUNKS) {
-			hk_call_end_range(thread, range);
-		}
+		hk_plain_call_end_range(&range->call);
 		atomic_signal_fence(memory_order_seq_cst); /* until here they lie above */
 		thread->range_depth = at;
 		return;
 	}
-	if (range->site < HK_THUNKS) {
-		uint64_t child_ns = thread->child_ns, domains = thread->domains;
-		thread->child_ns = 0;
-		hk_call_end_range(thread, range);
-		thread->child_ns = child_ns;
-		thread->domains = domains;
-	}
-	range->site = HK_THUNKS;
+	hk_plain_call_end_apart(&range->call);
 	range->group = HK_RANGE_ENDED;
 }
 
-int hk_annotate_pop(uint32_t group)
+/* Ends the innermost range of GROUP among those of THREAD, of which some are kept. Returns its
+ * place, or -1 if there is none. */
+static int pop(struct hk_thread *thread, uint32_t group)
 {
-	struct hk_thread *thread = hk_thread_current;
-	int around = -1;
-
-	if (!is_usable() || !thread->ready || !thread->range_depth) {
-		return -1;
-	}
-	if (thread->range_depth > HK_RANGES) { /* it was not kept */
-		return (int)--thread->range_depth;
-	}
 	uint32_t at = thread->range_depth;
 	while (at > 0 && thread->ranges[at - 1].group != group) {
 		at--;
-	}
-	for (uint32_t i = 0; i < at; i++) {
-		around += thread->ranges[i].group == group;
 	}
 	if (at > 0) {
 		end_range(thread, at - 1);
@@ -150,27 +156,60 @@ int hk_annotate_pop(uint32_t group)
 	       thread->ranges[thread->range_depth - 1].group == HK_RANGE_ENDED) {
 		thread->range_depth--;
 	}
-	return around;
+	return (int)at - 1;
+}
+
+int hk_annotate_pop(uint32_t group)
+{
+	struct hk_thread *thread = hk_thread_current;
+
+	if (!is_usable() || !thread->ready || !thread->range_depth) {
+		return -1;
+	}
+	if (thread->range_depth > HK_RANGES) { /* it was not kept */
+		return (int)--thread->range_depth;
+	}
+	int at = pop(thread, group);
+	return at >= 0 ? count_group(thread, (uint32_t)at, group) : -1;
 }
 
 EXPORTED void hk_range_push(const char *name)
 {
-	hk_annotate_push(name, 0, CALLER);
+	push(name, 0, CALLER);
 }
 
 EXPORTED void hk_range_pop(void)
 {
-	hk_annotate_pop(0);
+	struct hk_thread *thread = hk_thread_current;
+
+	if (likely(is_usable() && thread->ready && thread->range_depth &&
+		   thread->range_depth <= HK_RANGES)) {
+		pop(thread, 0);
+	} else {
+		hk_annotate_pop(0);
+	}
 }
 
 /* ---- ranges of the process ---- */
+
+/* Returns the time from THEN to NOW, or 0. */
+static uint64_t ago(uint64_t now, uint64_t then)
+{
+	return then < now ? now - then : 0;
+}
+
+/* Returns the ticks from THEN to NOW in ns, or 0. */
+static uint64_t ago_ticks(uint64_t now, uint64_t then)
+{
+	return hk_clock_ticks_to_ns(ago(now, then), hk_process.tick_ns_q32);
+}
 
 #define PROCESS_RANGES 1024u
 
 /* A range that began, and may end on any thread. Its number has its place in the low bits. */
 static struct process_range {
-	_Atomic uint64_t number; /* 0: free, 1: being written */
-	uint32_t site;
+	_Atomic uint64_t number;  /* 0: free, 1: being written */
+	struct hk_site_hot *site; /* NULL: not counted */
 	uint64_t start_ticks, tag;
 } process_ranges[PROCESS_RANGES];
 static _Atomic uint64_t process_range_count;
@@ -186,7 +225,7 @@ uint64_t hk_annotate_start_range(const char *text, uintptr_t caller, uint64_t ta
 		if (!atomic_compare_exchange_strong(&range->number, &none, 1)) {
 			continue;
 		}
-		range->site = ready ? call.site->index : HK_THUNKS;
+		range->site = ready ? call.site : NULL;
 		range->start_ticks = call.start_ticks;
 		range->tag = tag;
 		if (ready) {
@@ -199,6 +238,21 @@ uint64_t hk_annotate_start_range(const char *text, uintptr_t caller, uint64_t ta
 	return ~0ULL;
 }
 
+/* Measures CALL, which began at START_TICKS, perhaps on another thread. */
+static void measure_elsewhere(struct hk_call *call, uint64_t start_ticks)
+{
+	struct hk_thread *thread = call->thread;
+	uint64_t ns = ago_ticks(call->start_ticks, start_ticks), child_ns = thread->child_ns;
+
+	call->start_ticks = start_ticks;
+	call->domains = thread->domains;
+	if (call->site->level > HK_LEVEL_COUNT) {
+		thread->child_ns = 0; /* what it called is not known */
+		hk_call_measure_plain(thread, call, ns, false);
+		thread->child_ns = child_ns;
+	}
+}
+
 bool hk_annotate_end_range(uint64_t number, uint64_t *ret_tag)
 {
 	struct process_range *range = &process_ranges[number % PROCESS_RANGES];
@@ -208,16 +262,8 @@ bool hk_annotate_end_range(uint64_t number, uint64_t *ret_tag)
 		return false;
 	}
 	*ret_tag = range->tag;
-	if (range->site < HK_THUNKS && is_usable() && prepare(&call, &hk_hot[range->site])) {
-		const struct hk_range of_thread = {.site = range->site,
-						   .start_ticks = range->start_ticks,
-						   .child_ns = 0,
-						   .domains = call.thread->domains};
-		uint64_t child_ns = call.thread->child_ns, domains = call.thread->domains;
-		call.thread->child_ns = 0; /* what it called is not known */
-		hk_call_end_range(call.thread, &of_thread);
-		call.thread->child_ns = child_ns;
-		call.thread->domains = domains;
+	if (range->site && is_usable() && prepare(&call, range->site)) {
+		measure_elsewhere(&call, range->start_ticks);
 	}
 	atomic_store(&range->number, 0);
 	return true;
@@ -248,18 +294,6 @@ EXPORTED void hk_counter(const char *name, double value)
 
 	memcpy(&bits, &value, sizeof(bits));
 	note_instant(name, HK_USE_COUNTER, CALLER, bits);
-}
-
-/* Returns the time from THEN to NOW, or 0. */
-static uint64_t ago(uint64_t now, uint64_t then)
-{
-	return then < now ? now - then : 0;
-}
-
-/* Returns the ticks from THEN to NOW in ns, or 0. */
-static uint64_t ago_ticks(uint64_t now, uint64_t then)
-{
-	return hk_clock_ticks_to_ns(ago(now, then), hk_process.tick_ns_q32);
 }
 
 /* Returns the start of CALL on the monotonic clock. The clocks are read one after the other, again
@@ -305,7 +339,7 @@ static void count_submitters(const struct hk_device_work *work, uint64_t ns)
 {
 	for (uint32_t i = 0; i < work->site_count; i++) {
 		struct hk_call call = {0};
-		if (prepare(&call, &hk_hot[work->sites[i]])) {
+		if (prepare(&call, hk_site_table_hot(work->sites[i]))) {
 			hk_count_add(&call.cell->device_ns, ns);
 		}
 	}

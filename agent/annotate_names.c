@@ -3,9 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "agent/frame/hot.h"
-#include "agent/frame/site.h"
-#include "agent/frame/spare.h"
+#include "agent/frame/plain_site.h"
 #include "agent/memory/arena.h"
 #include "agent/object/loader.h"
 #include "agent/record/process.h"
@@ -68,17 +66,20 @@ static const struct hk_hook hooks[] = {
 		      .meaning = HK_MEANING_MARK},
 };
 
-#define SITE_UNKNOWN (~0u) /* looked up at the next use of the name */
+#define SITE_UNKNOWN 0u /* looked up at the next use of the name */
+#define RECENT_BITS 9
 
 /* A name and the object that uses it. Names are never freed. */
 struct name {
 	uintptr_t caller;
-	_Atomic uint32_t site; /* HK_THUNKS: the name has no site */
+	_Atomic uint32_t site; /* its index; HK_PLAIN_NONE: the name has no site */
 	uint8_t use;	       /* enum hk_annotate_use */
 	char text[];
 };
 
 static struct name *_Atomic names[SLOTS];
+/* Names that were used last, by the address of the text and the caller. */
+static struct name *_Atomic recent[1u << RECENT_BITS];
 static _Atomic uint32_t name_count;
 static uint8_t names_level;
 
@@ -137,27 +138,25 @@ static int is_holder(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* Returns the site of the new name TEXT used at CALLER, or HK_THUNKS if no site is left. LIBRARY,
- * if not NULL, replaces the object of CALLER. */
+/* Returns the index of the site of the new name TEXT used at CALLER, or HK_PLAIN_NONE if no site is
+ * left. LIBRARY, if not NULL, replaces the object of CALLER. */
 static uint32_t bind(const char *text, enum hk_annotate_use use, uintptr_t caller,
 		     const char *library)
 {
 	struct search search = {.address = caller};
-	uint32_t refusal;
 
 	if (!library) {
 		hk_loader_iterate(is_holder, &search);
 		library = search.path[0] ? search.path : hk_process.writer.header->program;
 	}
-	const struct hk_site_request request = {
+	const struct hk_plain_request request = {
 	    .hook = &hooks[use],
-	    .function = text,
-	    .library = library,
+	    .function = {text, strlen(text)},
+	    .library = {library, strlen(library)},
 	    .provider = "",
 	    .level = names_level,
 	};
-	uint32_t site = hk_site_index(hk_site_bind(&request, &refusal));
-	return site < HK_SPARE_FIRST ? site : HK_THUNKS;
+	return hk_plain_site_define_inside(&request);
 }
 
 /* Returns the name in the table, or NULL and the free slot for it. */
@@ -201,8 +200,8 @@ static struct name *make_name(const char *text, uint32_t hash, enum hk_annotate_
 	return found ? found : made;
 }
 
-struct hk_site_hot *hk_annotate_names_site(const char *name, enum hk_annotate_use use,
-					   uintptr_t caller, const char *library, bool whole)
+static struct name *look_up_whole(const char *name, enum hk_annotate_use use, uintptr_t caller,
+				  const char *library, bool whole)
 {
 	char text[ACTIVITY_BYTES];
 	uint32_t slot, bytes = whole ? ACTIVITY_BYTES : HK_ANNOTATE_NAME_BYTES;
@@ -229,8 +228,29 @@ struct hk_site_hot *hk_annotate_names_site(const char *name, enum hk_annotate_us
 		hk_in_agent = 0;
 		hk_process_restore_signals(signals);
 	}
-	uint32_t site = found ? found->site : SITE_UNKNOWN;
-	return site < HK_THUNKS ? &hk_hot[site] : NULL;
+	return found;
+}
+
+/* Returns the place among the recent names. */
+static struct name *_Atomic *recent_of(const char *name, enum hk_annotate_use use, uintptr_t caller)
+{
+	uint64_t sum = (uintptr_t)name + caller * 31 + use;
+	return &recent[sum * 0x9e3779b97f4a7c15ULL >> (64 - RECENT_BITS)];
+}
+
+struct hk_site_hot *hk_annotate_names_site(const char *name, enum hk_annotate_use use,
+					   uintptr_t caller, const char *library, bool whole)
+{
+	struct name *_Atomic *place = recent_of(name, use, caller);
+	struct name *found = atomic_load_explicit(place, memory_order_acquire);
+
+	/* Another text may lie at the address of a recent one. */
+	if (!found || !name || library || found->caller != caller || found->use != use ||
+	    found->site == SITE_UNKNOWN || strcmp(found->text, name) != 0) {
+		found = look_up_whole(name, use, caller, library, whole);
+		atomic_store_explicit(place, found, memory_order_release);
+	}
+	return found ? hk_plain_site(found->site) : NULL;
 }
 
 void hk_annotate_names_forget(struct hk_span span)

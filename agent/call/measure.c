@@ -231,40 +231,6 @@ void hk_call_measure_plain(struct hk_thread *thread, struct hk_call *call, uint6
 	}
 }
 
-void hk_call_begin_range(struct hk_call *call, struct hk_range *range)
-{
-	struct hk_thread *thread = call->thread;
-	range->start_ticks = call->start_ticks;
-	range->child_ns = thread->child_ns;
-	range->domains = thread->domains;
-	thread->child_ns = 0;
-	thread->domains |= call->site->domain;
-	hk_count_add(&call->cell->calls, 1);
-}
-
-void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range)
-{
-	struct hk_call call = {.thread = thread,
-			       .site = &hk_hot[range->site],
-			       .cell = thread->cells[range->site],
-			       .start_ticks = range->start_ticks,
-			       .child_ns = range->child_ns,
-			       .domains = range->domains,
-			       .depth = thread->depth};
-	uint64_t ticks = hk_process_ticks() - range->start_ticks;
-	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
-	ns = ns > HK_CALL_ABSURD_NS ? 0 : ns;
-	if (call.site->level > HK_LEVEL_COUNT) {
-		hk_count_totals(thread, &call, ns, hk_count_is_outermost(&call));
-		count_duration(thread, call.cell, ns, false);
-	}
-	if (call.site->flags & HK_HOT_RECORD) {
-		hk_append_record(thread, &call, ns, HK_RECORD_CALL, NULL, 0);
-	}
-	thread->child_ns = range->child_ns + ns;
-	thread->domains = range->domains;
-}
-
 void hk_call_note_instant(struct hk_call *call, const uint64_t *value)
 {
 	hk_count_add(&call->cell->calls, 1);

@@ -25,11 +25,8 @@ void hk_call_rearm(const struct hk_site_hot *site, uint64_t return_address);
 void hk_call_measure_plain(struct hk_thread *thread, struct hk_call *call, uint64_t ns,
 			   bool failed);
 
-/* For ranges and instants, which are counted and recorded like calls (annotate.h). CALL has thread,
- * cell, site, depth and start. They begin a range and store it in RANGE, end it, and note an
- * instant with the value of its site's key, if it has one. */
-void hk_call_begin_range(struct hk_call *call, struct hk_range *range);
-void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range);
+/* Counts and records CALL, an instant, with the value of its site's key, if it has one. CALL has
+ * thread, cell, site, depth and start. */
 void hk_call_note_instant(struct hk_call *call, const uint64_t *value);
 
 /* Counts CALL, which took NS and BYTES elsewhere: its time is no time of this thread. */

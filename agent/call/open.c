@@ -96,8 +96,8 @@ static uint64_t domains_of(const struct hk_thread *thread, uint32_t oldest)
 		domains |= site ? site->domain : 0;
 	}
 	for (uint32_t i = 0; i < thread->range_depth && i < HK_RANGES; i++) {
-		const struct hk_site_hot *site = hk_site_table_find(thread->ranges[i].site);
-		domains |= site ? site->domain : 0;
+		const struct hk_plain_call *call = &thread->ranges[i].call;
+		domains |= call->thread ? call->site->domain : 0;
 	}
 	return domains;
 }
@@ -289,10 +289,10 @@ void hk_open_end(struct hk_thread *thread)
 	}
 	thread->depth = 0;
 	for (uint32_t at = thread->range_depth; at > 0; at--) {
-		if (at <= HK_RANGES) {
-			const struct hk_range *range = &thread->ranges[at - 1];
-			const struct hk_open_call open = {.site = range->site,
-							  .start_ticks = range->start_ticks};
+		const struct hk_plain_call *call = &thread->ranges[at - 1].call;
+		if (at <= HK_RANGES && call->thread) {
+			const struct hk_open_call open = {.site = hk_hot_number(call->site),
+							  .start_ticks = call->start_ticks};
 			hk_call_left(thread, &open);
 		}
 	}

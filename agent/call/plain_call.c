@@ -68,11 +68,26 @@ static __attribute__((noinline)) bool count_only(struct hk_thread *thread,
 	return true;
 }
 
-static inline void open_call(struct hk_thread *thread, struct hk_plain_call *call,
-			     struct hk_site_hot *site, struct hk_cell *cell)
+/* Makes CALL the thread's innermost open call. */
+static inline struct hk_open_call *open_call(struct hk_thread *thread,
+					     const struct hk_plain_call *call)
+{
+	struct hk_open_call *open = entry(thread, call->depth);
+	thread->depth = call->depth + 1;
+	atomic_signal_fence(memory_order_seq_cst); /* calls of handlers have later entries */
+	atomic_store_explicit(&open->site, hk_hot_number(call->site), memory_order_relaxed);
+	open->frame = 0;
+	atomic_store_explicit(&thread->slot->depth, call->depth + 1, memory_order_relaxed);
+	return open;
+}
+
+static inline __attribute__((always_inline)) void start(struct hk_thread *thread,
+							struct hk_plain_call *call,
+							struct hk_site_hot *site,
+							struct hk_cell *cell, bool range)
 {
 	uint32_t depth = thread->depth;
-	struct hk_open_call *open = entry(thread, depth);
+	struct hk_open_call *open = NULL;
 	call->site = site;
 	call->cell = (uint32_t)((char *)cell - thread->segment);
 	call->depth = depth;
@@ -80,15 +95,15 @@ static inline void open_call(struct hk_thread *thread, struct hk_plain_call *cal
 	call->domains = thread->domains;
 	thread->child_ns = 0;
 	thread->domains = call->domains | site->domain;
-	thread->depth = depth + 1;
-	atomic_signal_fence(memory_order_seq_cst); /* calls of handlers have later entries */
-	atomic_store_explicit(&open->site, hk_hot_number(site), memory_order_relaxed);
-	open->frame = 0;
-	atomic_store_explicit(&thread->slot->depth, depth + 1, memory_order_relaxed);
+	if (!range) {
+		open = open_call(thread, call);
+	}
 	hk_count_add(&cell->calls, 1);
 	uint64_t ticks = read_clock();
 	call->start_ticks = ticks;
-	atomic_store_explicit(&open->start_ticks, ticks, memory_order_relaxed);
+	if (!range) {
+		atomic_store_explicit(&open->start_ticks, ticks, memory_order_relaxed);
+	}
 	call->thread = thread;
 }
 
@@ -109,7 +124,7 @@ static __attribute__((noinline)) bool prepare(struct hk_site_hot *site)
 }
 
 static inline __attribute__((always_inline)) void begin(struct hk_plain_call *call,
-							struct hk_site_hot *site)
+							struct hk_site_hot *site, bool range)
 {
 	struct hk_thread *thread = hk_thread_current;
 	struct hk_cell *cell = NULL;
@@ -126,12 +141,12 @@ static inline __attribute__((always_inline)) void begin(struct hk_plain_call *ca
 	    (control == HK_CONTROL_PASS || count_only(thread, call, site, cell))) {
 		return;
 	}
-	open_call(thread, call, site, cell);
+	start(thread, call, site, cell, range);
 }
 
-void hk_plain_call_begin(struct hk_plain_call *call, struct hk_site_hot *site)
+void hk_plain_call_begin_range(struct hk_plain_call *call, struct hk_site_hot *site)
 {
-	begin(call, site);
+	begin(call, site, true);
 }
 
 EXPORTED void hk_enter(struct hk_open *open, uint32_t index)
@@ -139,7 +154,7 @@ EXPORTED void hk_enter(struct hk_open *open, uint32_t index)
 	struct hk_plain_call *call = (struct hk_plain_call *)(void *)open;
 	struct hk_site_hot *site = hk_plain_site(index);
 	if (likely(site)) {
-		begin(call, site);
+		begin(call, site, false);
 	} else {
 		call->thread = NULL;
 		hk_process_untracked();
@@ -161,10 +176,13 @@ bool hk_plain_call_is_on(uint32_t index)
 /* ---- end ---- */
 
 static inline void restore(struct hk_thread *thread, const struct hk_plain_call *call,
-			   uint32_t depth, uint64_t ns)
+			   uint32_t depth, uint64_t ns, bool range)
 {
 	thread->child_ns = call->child_ns + ns;
 	thread->domains = call->domains;
+	if (range) {
+		return;
+	}
 	thread->depth = depth;
 	if (unlikely(depth >= HK_OPEN_CALLS)) {
 		hk_open_unknown(entry(thread, depth)); /* an earlier call had it */
@@ -172,40 +190,57 @@ static inline void restore(struct hk_thread *thread, const struct hk_plain_call 
 	atomic_store_explicit(&thread->slot->depth, depth, memory_order_relaxed);
 }
 
-/* Whether the call is the thread's innermost open one. A deeper call may have had its entry. */
-static inline bool is_innermost(const struct hk_thread *thread, const struct hk_plain_call *call)
+/* Whether the call is the thread's innermost open one. A deeper call may have had its entry. A
+ * range has none: it is innermost if as many calls are open as when it began. */
+static inline bool is_innermost(const struct hk_thread *thread, const struct hk_plain_call *call,
+				bool range)
 {
+	if (range) {
+		return thread->depth == call->depth;
+	}
 	uint64_t start =
 	    atomic_load_explicit(&entry(thread, call->depth)->start_ticks, memory_order_relaxed);
 	return thread->depth == call->depth + 1 && (start == call->start_ticks || start == ~0ULL);
 }
 
-static __attribute__((noinline)) void
-end_slowly(struct hk_thread *thread, const struct hk_plain_call *call, uint64_t ns, bool failed)
+static struct hk_call as_hooked(struct hk_thread *thread, const struct hk_plain_call *call)
 {
-	struct hk_call as = {.thread = thread,
-			     .cell = cell_of(thread, call),
-			     .site = call->site,
-			     .start_ticks = call->start_ticks,
-			     .domains = call->domains,
-			     .depth = call->depth};
-	bool known =
-	    is_innermost(thread, call) || hk_open_close_plain(thread, call->start_ticks, &as.depth);
+	return (struct hk_call){.thread = thread,
+				.cell = cell_of(thread, call),
+				.site = call->site,
+				.start_ticks = call->start_ticks,
+				.domains = call->domains,
+				.depth = call->depth};
+}
+
+/* Measures a call among others that began later and are still open: what it called is not known. */
+static void measure_apart(struct hk_thread *thread, struct hk_call *call, uint64_t ns, bool failed)
+{
 	uint64_t child_ns = thread->child_ns;
+	if (call->site->level != HK_LEVEL_COUNT) {
+		thread->child_ns = 0;
+		hk_call_measure_plain(thread, call, ns, failed);
+		thread->child_ns = child_ns;
+	}
+}
+
+static __attribute__((noinline)) void end_slowly(struct hk_thread *thread,
+						 const struct hk_plain_call *call, uint64_t ns,
+						 bool failed, bool range)
+{
+	struct hk_call as = as_hooked(thread, call);
 	ns = ns > HK_CALL_ABSURD_NS ? 0 : ns;
-	if (!known) {
-		thread->child_ns = 0; /* of other calls */
+	if (!is_innermost(thread, call, range) &&
+	    (range || !hk_open_close_plain(thread, call->start_ticks, &as.depth))) {
+		measure_apart(thread, &as, ns, failed);
+		return;
 	}
 	if (as.site->level == HK_LEVEL_COUNT) {
 		ns = thread->child_ns; /* since it began; its callees count as its caller's */
 	} else {
 		hk_call_measure_plain(thread, &as, ns, failed);
 	}
-	if (known) {
-		restore(thread, call, as.depth, ns);
-	} else {
-		thread->child_ns = child_ns;
-	}
+	restore(thread, call, as.depth, ns, range);
 }
 
 /* Returns whether the record is lost without a search for a page, and counts it. */
@@ -245,8 +280,10 @@ static inline void record(struct hk_thread *thread, const struct hk_plain_call *
 	thread->busy = 0;
 }
 
-static inline void end_timed(struct hk_thread *thread, const struct hk_plain_call *call,
-			     uint64_t end_ticks, bool failed)
+static inline __attribute__((always_inline)) void end_timed(struct hk_thread *thread,
+							    const struct hk_plain_call *call,
+							    uint64_t end_ticks, bool failed,
+							    bool range)
 {
 	const struct hk_site_hot *site = call->site;
 	struct hk_cell *cell = cell_of(thread, call);
@@ -260,10 +297,10 @@ static inline void end_timed(struct hk_thread *thread, const struct hk_plain_cal
 	uint64_t *room = NULL;
 	if (unlikely(!offset || ns > cell->max_ns || ns < cell->min_ns || thread->busy || failed ||
 		     (flags & HK_HOT_UNUSUAL) || ns >= HK_DURATION_ESCAPE ||
-		     !is_innermost(thread, call) ||
+		     !is_innermost(thread, call, range) ||
 		     ((flags & HK_HOT_RECORD) && !(room = begin_record(thread, call)) &&
 		      !is_lost(thread, call)))) {
-		end_slowly(thread, call, ns, failed);
+		end_slowly(thread, call, ns, failed, range);
 		return;
 	}
 	if (likely(room)) {
@@ -276,10 +313,11 @@ static inline void end_timed(struct hk_thread *thread, const struct hk_plain_cal
 	if (!(call->domains & site->domain)) {
 		hk_count_add(&cell->outermost_ns, ns);
 	}
-	restore(thread, call, call->depth, ns);
+	restore(thread, call, call->depth, ns, range);
 }
 
-static inline __attribute__((always_inline)) void end(struct hk_plain_call *call, bool failed)
+static inline __attribute__((always_inline)) void end(struct hk_plain_call *call, bool failed,
+						      bool range)
 {
 	struct hk_thread *thread = call->thread;
 	if (!thread) {
@@ -293,18 +331,31 @@ static inline __attribute__((always_inline)) void end(struct hk_plain_call *call
 		return;
 	}
 	if (call->depth != COUNTED) {
-		end_timed(thread, call, end_ticks, failed);
+		end_timed(thread, call, end_ticks, failed, range);
 	} else if (failed) {
 		hk_count_add(&cell_of(thread, call)->errors, 1);
 	}
 }
 
-void hk_plain_call_end(struct hk_plain_call *call, bool failed)
+void hk_plain_call_end_range(struct hk_plain_call *call)
 {
-	end(call, failed);
+	end(call, false, true);
+}
+
+void hk_plain_call_end_apart(struct hk_plain_call *call)
+{
+	struct hk_thread *thread = call->thread;
+	call->thread = NULL;
+	if (!thread || thread != hk_thread_current || !thread->ready || call->depth == COUNTED) {
+		return;
+	}
+	uint64_t ticks = read_clock() - call->start_ticks;
+	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
+	struct hk_call as = as_hooked(thread, call);
+	measure_apart(thread, &as, ns > HK_CALL_ABSURD_NS ? 0 : ns, false);
 }
 
 EXPORTED void hk_leave(struct hk_open *open, int failed)
 {
-	end((struct hk_plain_call *)(void *)open, failed != 0);
+	end((struct hk_plain_call *)(void *)open, failed != 0, false);
 }

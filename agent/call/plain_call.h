@@ -24,10 +24,15 @@ void hk_leave(struct hk_open *open, int failed);
 /* Returns whether the plain site at index SITE is on now, also by a new generation. */
 bool hk_plain_call_is_on(uint32_t site);
 
-/* Begins a call of SITE on this thread. Sets CALL's thread to NULL if the call is not measured. */
-void hk_plain_call_begin(struct hk_plain_call *call, struct hk_site_hot *site);
+/* Begins a range of SITE on this thread. It is counted, timed and recorded like a call, but is no
+ * open call: it may end inside of another call than it began in, which does not end it. Sets the
+ * range's thread to NULL if it is not measured. */
+void hk_plain_call_begin_range(struct hk_plain_call *range, struct hk_site_hot *site);
 
-/* Ends CALL, once. FAILED: it ended with an error. Safe if it was ended or not measured. */
-void hk_plain_call_end(struct hk_plain_call *call, bool failed);
+/* Ends RANGE, the innermost one. Safe if it is not measured. */
+void hk_plain_call_end_range(struct hk_plain_call *range);
+
+/* Ends RANGE, in which others are still open. */
+void hk_plain_call_end_apart(struct hk_plain_call *range);
 
 #endif

@@ -94,7 +94,8 @@ static uint32_t make(const struct hk_plain_request *request, uint32_t chain)
 		return 0;
 	}
 	struct hk_site_item *site = hk_site_table_item(index);
-	*site = (struct hk_site_item){.own_level = request->level, .next = chains[chain]};
+	*site = (struct hk_site_item){
+	    .own_level = request->level, .own_pinned = request->pinned, .next = chains[chain]};
 	if (!make_texts(site, request)) {
 		return 0;
 	}
@@ -107,15 +108,15 @@ static uint32_t make(const struct hk_plain_request *request, uint32_t chain)
 	return index;
 }
 
-static uint32_t find_or_make(const struct hk_plain_request *request, uint32_t chain)
+uint32_t hk_plain_site_define_inside(const struct hk_plain_request *request)
 {
-	uint32_t index = 0;
-	if (hk_process_lock()) {
+	uint32_t chain = chain_of(request), index = find(request, chain);
+	if (!index && hk_process.on && !hk_process.sealed && hk_process_lock()) {
 		index = find(request, chain);
 		index = index ? index : make(request, chain);
 		hk_process_unlock();
 	}
-	return index;
+	return index ? index : HK_PLAIN_NONE;
 }
 
 /* Returns whether something may be made: with the lock, memory and calls of the kernel. */
@@ -126,16 +127,17 @@ static bool may_make(void)
 
 uint32_t hk_plain_site_define(const struct hk_plain_request *request)
 {
-	uint32_t chain = chain_of(request), index = find(request, chain);
-	if (!index && may_make()) {
-		/* A handler that jumped away would leave the process locked. */
-		uint64_t signals = hk_process_block_signals();
-		hk_in_agent = 1;
-		index = find_or_make(request, chain);
-		hk_in_agent = 0;
-		hk_process_restore_signals(signals);
+	uint32_t index = find(request, chain_of(request));
+	if (index || !may_make()) {
+		return index ? index : HK_PLAIN_NONE;
 	}
-	return index ? index : HK_PLAIN_NONE;
+	/* A handler that jumped away would leave the process locked. */
+	uint64_t signals = hk_process_block_signals();
+	hk_in_agent = 1;
+	index = hk_plain_site_define_inside(request);
+	hk_in_agent = 0;
+	hk_process_restore_signals(signals);
+	return index;
 }
 
 static const struct domain *find_domain(struct hk_plain_text name, uint8_t error)

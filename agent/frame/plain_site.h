@@ -25,11 +25,15 @@ struct hk_plain_request {
 	struct hk_plain_text function, library;
 	const char *provider; /* the same; NULL: the library */
 	uint8_t level;	      /* enum hk_level without rules; never DEFAULT */
+	uint8_t pinned;	      /* the user gave the level */
 };
 
 /* Returns the index of the site for REQUEST, the same for equal ones, or HK_PLAIN_NONE if it does
  * not exist and there is no room for it, or no call of the kernel may be made for it. */
 uint32_t hk_plain_site_define(const struct hk_plain_request *request);
+
+/* The same inside of the agent, with signals blocked and without the process lock. */
+uint32_t hk_plain_site_define_inside(const struct hk_plain_request *request);
 
 /* Returns the hook of plain sites of DOMAIN, whose calls fail as ERROR says (enum hk_error_rule),
  * or NULL if it cannot be made. DOMAIN has at most 15 bytes. */

@@ -39,9 +39,8 @@ struct hk_plain_call {
 
 /* An open range of annotate.h. */
 struct hk_range {
-	uint32_t site;	/* HK_THUNKS: it could not be counted, or has ended */
+	struct hk_plain_call call;
 	uint32_t group; /* annotate.h; HK_RANGE_ENDED: it ended before those above it */
-	uint64_t start_ticks, child_ns, domains; /* child_ns and domains: the thread's before it */
 };
 
 /* A sample takes about half a microsecond, which is a quarter of a percent of this time. */

@@ -18,6 +18,8 @@ CHILD = {"leaf (model.py:3)": 3, "child (model.py:5)": 1}
 # The ends of these calls were never seen.
 LEFT = {"inner (model.py:2)": 5, "left by a thread (model.py:8)": 4, "never left (model.py:9)": 10, "sites_around": 5}
 AROUND = 45
+# Of functions at pointers: calls with a result of 0 fail.
+POINTERS = {"constant": (12, 1), "method": (12, 0), "fails": (12, 3)}
 UNTRACKED = 2
 # Clocks are read without order, so that nested calls may seem to overlap by so much.
 OVERLAP_US = 0.2
@@ -31,7 +33,7 @@ def python_rows(report, role="main"):
     return {row["function"]: row for row in report["calls"] if row["role"] == role and row["library"] == "/srv/model.py"}
 
 
-def check_calls(report):
+def check_calls(report, timed):
     rows = python_rows(report)
     many = {function: row for function, row in rows.items() if function.startswith("many_")}
     expect("many sites", (len(many), {row["calls"] for row in many.values()}), (MANY, {1}))
@@ -42,8 +44,10 @@ def check_calls(report):
     around = [row for row in report["calls"] if row["function"] == "sites_around"]
     expect("calls of a hooked function", [row["calls"] for row in around], [AROUND])
     expect("calls of no site", report["job"]["calls_untracked"], UNTRACKED)
+    pointers = {row["function"]: (row["calls"], row["errors"]) for row in report["calls"] if row["library"] == "torch"}
+    expect("calls of functions at pointers", pointers, {name: (calls, timed and errors) for name, (calls, errors) in POINTERS.items()})
     same = [(row["function"], os.path.basename(row["library"]), row["domain"], row["calls"]) for row in report["calls"]
-            if row["domain"] in ("torch", "x" * 15) or row["function"] == "same (a.py:1)"]
+            if (row["domain"] in ("torch", "x" * 15) and row["library"] != "torch") or row["function"] == "same (a.py:1)"]
     expect("names that are alike", sorted((*row[1:3], row[3]) for row in same if row[2] != "x" * 15),
            [("a.py", "python", 1), ("b.py", "python", 1), ("b.py", "torch", 1), ("b.py", "torch", 1)])
     expect("one long name", sum(row[2] == "x" * 15 for row in same), 1)
@@ -130,14 +134,28 @@ def check_no_agent(run):
     expect("off: calls", run.report(run.path("store", "off"))["calls"], [])
 
 
+def check_pinned(run):
+    """A level given at the start covers sites and functions at pointers, by function and library."""
+    run.trace(program(run), hooks=["mpi"], level=["record", "fails*=count", "/srv/model.py:leaf*=off", "torch:method=count"],
+              options=("--job", "pinned"))
+    report = run.report(run.path("store", "pinned"))
+    rows = python_rows(report)
+    expect("a function at count", (rows["fails (model.py:10)"]["calls"], rows["fails (model.py:10)"]["p50_ns"]), (20, None))
+    expect_true("its neighbour at record", rows["recurse (model.py:4)"]["p50_ns"] is not None)
+    expect("a function that is off", "leaf (model.py:3)" in rows, False)
+    pointers = {row["function"]: row["p50_ns"] is not None for row in report["calls"] if row["library"] == "torch"}
+    expect("which functions at pointers have times", pointers, {"constant": True, "method": False, "fails": False})
+
+
 def test(run):
     check_no_agent(run)
+    check_pinned(run)
     for level in ("record", "time", "count", "sample"):
         done = run.trace(program(run), hooks=["*:sites_*"], level=level, options=("--job", level))
         expect(f"{level}: output", done.stdout, "1\n")
         report = run.report(run.path("store", level))
         if level != "sample":
-            check_calls(report)
+            check_calls(report, level != "count")
         if level == "record":
             check_times(report)
             check_events(run, run.path("store", level), report)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -182,6 +183,54 @@ static void child(void)
 	hk_leave(&open, 0);
 }
 
+/* ---- functions at pointers ---- */
+
+typedef void *method(long, long, long, long, long, long);
+
+static void *method_of(long a, long b, long c, long d, long e, long f)
+{
+	long sum = a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
+	return (void *)(sum + (long)sum % 2 * 100);
+}
+
+static void *fails_of(long a, long b, long c, long d, long e, long f)
+{
+	return b + c + d + e + f && a % 4 == 0 ? NULL : (void *)1;
+}
+
+static method *const volatile constant[] = {method_of}; /* read-only when the program runs */
+static method *table[] = {method_of, fails_of, fails_of};
+
+static int hook(method *const volatile *slot, const char *function)
+{
+	const struct hk_site_text text = {function, "torch", "torch"};
+	return hk_hook_pointer((void **)(uintptr_t)slot, &text);
+}
+
+static void pointers(void)
+{
+	method **page =
+	    mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	page[0] = method_of;
+	mprotect(page, 4096, PROT_READ);
+	if (hook(page, "refused") || hook(NULL, "refused") || hook((method **)8, "refused") ||
+	    !hook(constant, "constant") || !hook(&table[0], "method") ||
+	    !hook(&table[1], "fails") || !hook(&table[1], "hooked before") ||
+	    table[2] == table[1]) {
+		puts("a pointer is not as it should be");
+	}
+	for (long i = 0; i < 12; i++) {
+		void *result = table[0](i, 1, 2, 3, 4, 5);
+		if (result != method_of(i, 1, 2, 3, 4, 5) ||
+		    constant[0](i, 0, 0, 0, 0, 0) != method_of(i, 0, 0, 0, 0, 0)) {
+			puts("another result");
+		}
+		table[1](i, 1, 1, 1, 1, 1);
+		table[2](i, 1, 1, 1, 1, 1); /* not hooked */
+		page[0](i, 1, 2, 3, 4, 5);
+	}
+}
+
 static int obey(void)
 {
 	char line[64];
@@ -240,6 +289,7 @@ int main(int argc, char **argv)
 	leave_outer();
 	jump_over();
 	names();
+	pointers();
 	child();
 	many();
 	printf("%d\n", hk_is_on(leaf));
