@@ -71,6 +71,24 @@ def check_counts(run, job, opened):
     expect("calls", counts, dict(total_calls(run.report(job))))
 
 
+def check_findings(run, job, opened):
+    """What the summary says behind an exclamation mark is among the findings."""
+    said = [line[2:] for line in run.cli("report", job).stdout.splitlines() if line.startswith("! ")]
+    found = [row["evidence"] for row in opened.findings().rows() if row["weight"] in ("warning", "finding")]
+    expect_true(f"{said} among {found}", said and set(said) <= set(found))
+
+
+def check_nodes(run, program, jobs):
+    """Of a directory with one directory per node, all processes are read."""
+    whole = run.path("store", "nodes")
+    for number, job in enumerate(jobs):
+        node = os.path.join(whole, f"n{number}")
+        shutil.copytree(job, node)
+        with open(os.path.join(node, "node"), "w", encoding="utf-8") as stream:
+            stream.write("made by a test")
+    compare(run, whole, [("", program)])
+
+
 def hurt_jobs(run, whole, chance):
     """Copies of the job WHOLE whose files are not well."""
     chunks = max((name for name in os.listdir(whole) if name.endswith(".chunks")), key=lambda name: os.path.getsize(os.path.join(whole, name)))
@@ -214,12 +232,14 @@ def test(run, mode=""):
     for job in jobs:
         compare(run, job, programs if job == jobs[0] else ends)
     check_parts(run, jobs[-1], programs[0][1])
+    check_nodes(run, ends[0][1], [run.path("store", name) for name in ("annotations", "stacks")])
     check_damage(run, run.path("store", "annotations"), ends)
     sys.path.insert(0, os.path.join(run.build, "python"))
     os.environ.update({**run.environment(), "HOOK_STORE": run.path("store")})
     import hooktrace
     check_log(run, jobs[-1], hooktrace.open(jobs[-1]))
     check_counts(run, jobs[-1], hooktrace.open(jobs[-1]))
+    check_findings(run, run.path("store", "annotations"), hooktrace.open(run.path("store", "annotations")))
     check_names(run, hooktrace.open)
     check_running(run, hooktrace.open)
     check_alone(run, hooktrace)
