@@ -189,7 +189,7 @@ def trace_all(run):
     frame = os.path.join(run.build, "tests", "integration", "frame")
     run.trace("mpirun", "-n", RANKS, run.workload("mpi_truth"), run.directory, hooks=["mpi"], level="record+args", options=("--job", "mpi"))
     run.trace("mpirun", "-n", RANKS, run.workload("simcuda/cuda_steps"), hooks=["mpi", "cuda"], level="record", options=("--job", "steps"))
-    run.trace(os.path.join(frame, "shapes"), hooks=["*:shape_*", "*:raise"], level="record", options=("--job", "shapes"))
+    run.trace(os.path.join(frame, "shapes"), hooks=["*:shape_*"], level=["*=record", "shape_recurse=count"], options=("--job", "shapes"))
     run.trace(os.path.join(frame, "annotations"), level="record", options=("--job", "annotations"))
     run.trace("/usr/bin/python3", "-c", "import json", hooks=["libc"], level=["*=count", "malloc=record+stack"], options=("--job", "stacks"))
     return [run.path("store", name) for name in ("steps", "shapes", "annotations", "stacks", "mpi")]
