@@ -82,38 +82,40 @@ static int count_group(const struct hk_thread *thread, uint32_t end, uint32_t gr
 	return count;
 }
 
-/* Keeps CALL, which has begun, as THREAD's innermost range. */
-static void keep_range(struct hk_thread *thread, const struct hk_plain_call *call, uint32_t group)
+/* Makes the state of this thread for a range of SITE. Returns the thread, or NULL if that fails. */
+static struct hk_thread *make_thread(struct hk_site_hot *site)
 {
-	struct hk_range *range = &thread->ranges[thread->range_depth++];
-	atomic_signal_fence(memory_order_seq_cst); /* ranges of handlers lie above */
-	range->group = group;
-	range->call = *call;
+	struct hk_call call;
+
+	if (site) {
+		hk_call_prepare(&call, site);
+	}
+	return hk_thread_current->ready ? hk_thread_current : NULL;
 }
 
 /* Begins a range. Returns its thread, or NULL if there is none. */
-static struct hk_thread *push(const char *text, uint32_t group, uintptr_t caller)
+static inline struct hk_thread *push(const char *text, uint32_t group, uintptr_t caller)
 {
-	struct hk_plain_call call = {0};
 	struct hk_thread *thread = hk_thread_current;
 
 	if (!is_usable()) {
 		return NULL;
 	}
-	bool room = !thread->ready || thread->range_depth < HK_RANGES;
 	struct hk_site_hot *site = site_of(text, HK_USE_RANGE, caller);
-	if (site && room) {
-		hk_plain_call_begin_range(&call, site);
-	}
-	thread = hk_thread_current;
-	if (!thread->ready) {
+	if (unlikely(!thread->ready) && !(thread = make_thread(site))) {
 		return NULL;
 	}
-	if (room) {
-		keep_range(thread, &call, group);
-	} else {
+	uint32_t at = thread->range_depth++;
+	if (unlikely(at >= HK_RANGES)) {
 		hk_process_untracked();
-		thread->range_depth++;
+		return thread;
+	}
+	atomic_signal_fence(memory_order_seq_cst); /* ranges of handlers lie above */
+	struct hk_range *range = &thread->ranges[at];
+	range->call.thread = NULL;
+	range->group = group;
+	if (likely(site)) {
+		hk_plain_call_begin_range(&range->call, site);
 	}
 	return thread;
 }
@@ -139,16 +141,10 @@ static void end_range(struct hk_thread *thread, uint32_t at)
 	range->group = HK_RANGE_ENDED;
 }
 
-int hk_annotate_pop(uint32_t group)
+/* Ends the innermost range of GROUP among those of THREAD, of which some are kept. Returns its
+ * place, or -1 if there is none. */
+static int pop(struct hk_thread *thread, uint32_t group)
 {
-	struct hk_thread *thread = hk_thread_current;
-
-	if (!is_usable() || !thread->ready || !thread->range_depth) {
-		return -1;
-	}
-	if (thread->range_depth > HK_RANGES) { /* it was not kept */
-		return (int)--thread->range_depth;
-	}
 	uint32_t at = thread->range_depth;
 	while (at > 0 && thread->ranges[at - 1].group != group) {
 		at--;
@@ -161,7 +157,21 @@ int hk_annotate_pop(uint32_t group)
 	       thread->ranges[thread->range_depth - 1].group == HK_RANGE_ENDED) {
 		thread->range_depth--;
 	}
-	return at > 0 ? count_group(thread, at - 1, group) : -1;
+	return (int)at - 1;
+}
+
+int hk_annotate_pop(uint32_t group)
+{
+	struct hk_thread *thread = hk_thread_current;
+
+	if (!is_usable() || !thread->ready || !thread->range_depth) {
+		return -1;
+	}
+	if (thread->range_depth > HK_RANGES) { /* it was not kept */
+		return (int)--thread->range_depth;
+	}
+	int at = pop(thread, group);
+	return at >= 0 ? count_group(thread, (uint32_t)at, group) : -1;
 }
 
 EXPORTED void hk_range_push(const char *name)
@@ -171,7 +181,14 @@ EXPORTED void hk_range_push(const char *name)
 
 EXPORTED void hk_range_pop(void)
 {
-	hk_annotate_pop(0);
+	struct hk_thread *thread = hk_thread_current;
+
+	if (likely(is_usable() && thread->ready && thread->range_depth &&
+		   thread->range_depth <= HK_RANGES)) {
+		pop(thread, 0);
+	} else {
+		hk_annotate_pop(0);
+	}
 }
 
 /* ---- ranges of the process ---- */

@@ -111,15 +111,15 @@ void hk_leave(struct hk_open *open, int failed) HOOKTRACE_WEAK;
  * if it was already, or 0. */
 int hk_hook_pointer(void **slot, const struct hk_site_text *text) HOOKTRACE_WEAK;
 
-/* Redirects calls of the function SYMBOL that libraries matching the glob FROM make (NULL: all but
- * libc and the loader) to REPLACEMENT, from now on and in libraries loaded later; to the original
- * again if it is NULL. REPLACEMENT has the same type and stays until then. *ORIGINAL, if ORIGINAL
- * is not NULL, gets the function's address before the first redirected call, and stays too. Calls
- * of REPLACEMENT's own library are not redirected, nor are those that do not go through a slot of
- * their library: within one library, or by an address taken before. Whether calls are counted does
- * not change. Returns how many slots are redirected now, or -1: the process is not traced, the
- * function may not be replaced (dlopen, execve and others that the agent wraps), or there is no
- * memory. Not in signal handlers. */
+/* Redirects calls of the function SYMBOL that libraries matching the glob FROM make ("": the
+ * program; NULL: all but libc and the loader) to REPLACEMENT, from now on and in libraries loaded
+ * later; to the original again if it is NULL. REPLACEMENT has the same type and stays until then.
+ * *ORIGINAL, if ORIGINAL is not NULL, gets the function's address before the first redirected call,
+ * and stays too. Calls of REPLACEMENT's own library are not redirected, nor are those that do not
+ * go through a slot of their library: within one library, or by an address taken before. Whether
+ * calls are counted does not change. Returns how many slots are redirected now, or -1: the process
+ * is not traced, the function may not be replaced (dlopen, execve and others that the agent wraps),
+ * or there is no memory. Not in signal handlers. */
 int hk_replace(const char *from, const char *symbol, void *replacement,
 	       void **original) HOOKTRACE_WEAK;
 

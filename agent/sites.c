@@ -8,6 +8,7 @@
 #include "agent/call/plain_call.h"
 #include "agent/frame/plain_site.h"
 #include "agent/frame/site.h"
+#include "agent/hooks/hookset.h"
 #include "agent/hooktrace.h"
 #include "agent/object/loader.h"
 #include "agent/object/slot.h"
@@ -21,11 +22,11 @@
 static_assert(sizeof(struct hk_open) == sizeof(struct hk_plain_call), "hooktrace.h");
 static_assert(HK_NO_SITE == HK_PLAIN_NONE, "hooktrace.h");
 
-static uint8_t sites_level;
+static const struct hk_hookset *sites_hookset;
 
-void hk_sites_start(uint8_t level)
+void hk_sites_start(const struct hk_hookset *hookset)
 {
-	sites_level = level;
+	sites_hookset = hookset;
 }
 
 /* Returns as much of TEXT as counts. No NULL: then OTHERWISE. */
@@ -44,12 +45,14 @@ EXPORTED uint32_t hk_site_define(const struct hk_site_text *text)
 		return HK_NO_SITE;
 	}
 	struct hk_plain_text domain = cut(text->domain, "user", DOMAIN_BYTES);
-	const struct hk_plain_request request = {
+	struct hk_plain_request request = {
 	    .hook = hk_plain_site_hook(domain, HK_ERROR_NEVER),
 	    .function = cut(text->function, "?", FUNCTION_BYTES),
 	    .library = cut(text->library, "*", LIBRARY_BYTES),
-	    .level = sites_level,
 	};
+	uint32_t stack_rate; /* a plain call keeps no stack */
+	request.level = hk_hookset_level(sites_hookset, request.function.start,
+					 request.library.start, &request.pinned, &stack_rate);
 	uint32_t site = request.hook ? hk_plain_site_define(&request) : HK_PLAIN_NONE;
 	if (site == HK_PLAIN_NONE) {
 		hk_process_untracked();
@@ -112,15 +115,16 @@ static void *bind_pointer(void *function, const struct hk_hook *hook,
 
 	keep_text(name, cut(text->function, "?", FUNCTION_BYTES));
 	keep_text(library, cut(text->library, "*", LIBRARY_BYTES));
-	const struct hk_site_request request = {
+	struct hk_site_request request = {
 	    .hook = hook,
 	    .function = name,
 	    .library = library,
 	    .provider = library,
 	    .original = function,
 	    .shared = true,
-	    .level = sites_level,
 	};
+	request.level =
+	    hk_hookset_level(sites_hookset, name, library, &request.pinned, &request.stack_rate);
 	return hk_site_bind(&request, &refusal);
 }
 

@@ -2,9 +2,9 @@
 #ifndef HK_AGENT_SITES_H
 #define HK_AGENT_SITES_H
 
-#include <stdint.h>
+struct hk_hookset;
 
-/* Sets the level of such sites to LEVEL (enum hk_level). Once, at start. */
-void hk_sites_start(uint8_t level);
+/* HOOKSET, which stays, has the levels of such sites. Once, at start. */
+void hk_sites_start(const struct hk_hookset *hookset);
 
 #endif

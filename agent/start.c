@@ -164,7 +164,7 @@ static bool resume_sites(const struct hk_hookset *set)
 		return false;
 	}
 	hk_rules_forget();
-	hk_site_resume(set == last.set, set->default_level);
+	hk_site_resume(set == last.set, set);
 	hk_process_unlock();
 	return true;
 }
@@ -194,7 +194,7 @@ static bool patch(char *const *environment, const struct hk_hookset *set, bool l
 	}
 	(late ? hk_answer_start_late : hk_answer_start)();
 	hk_annotate_names_start(set->default_level);
-	hk_sites_start(set->default_level);
+	hk_sites_start(set);
 	hk_exec_start(environment);
 	if (!again) {
 		hk_patch_start(set, forget, late);

@@ -26,6 +26,8 @@ struct hk_command {
 /* All subcommands in the order of the help: cmd/<name>.c defines one each. */
 #define HK_COMMANDS(X) \
 	X(run)         \
+	X(attach)      \
+	X(detach)      \
 	X(top)         \
 	X(report)      \
 	X(export)      \

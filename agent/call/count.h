@@ -58,6 +58,8 @@ static inline void hk_count_totals(const struct hk_thread *thread, const struct 
 	}
 	if (likely(outermost)) {
 		hk_count_add(&cell->outermost_ns, ns);
+	} else {
+		hk_count_add(&cell->inner_calls, 1);
 	}
 }
 

@@ -42,6 +42,7 @@ static_assert(offsetof(struct hk_cell, outermost_ns) == HK_CELL_OUTERMOST, "layo
 static_assert(offsetof(struct hk_cell, min_ns) == HK_CELL_MIN, "layout.h");
 static_assert(offsetof(struct hk_cell, max_ns) == HK_CELL_MAX, "layout.h");
 static_assert(offsetof(struct hk_cell, octave) == HK_CELL_OCTAVE, "layout.h");
+static_assert(offsetof(struct hk_cell, inner_calls) == HK_CELL_INNER, "layout.h");
 static_assert(offsetof(struct hk_chain_end, cursor) == HK_CHAIN_CURSOR, "layout.h");
 static_assert(offsetof(struct hk_chain_end, end) == HK_CHAIN_END, "layout.h");
 static_assert(offsetof(struct hk_chain_end, page) == HK_CHAIN_PAGE, "layout.h");

@@ -310,7 +310,9 @@ static inline __attribute__((always_inline)) void end_timed(struct hk_thread *th
 	hk_count_add(hk_count_bucket(thread, offset, bucket), 1);
 	hk_count_add(&cell->total_ns, ns);
 	hk_count_add(&cell->self_ns, ns > callees ? ns - callees : 0);
-	if (!(call->domains & site->domain)) {
+	if (call->domains & site->domain) {
+		hk_count_add(&cell->inner_calls, 1);
+	} else {
 		hk_count_add(&cell->outermost_ns, ns);
 	}
 	restore(thread, call, call->depth, ns, range);

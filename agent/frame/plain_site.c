@@ -94,7 +94,8 @@ static uint32_t make(const struct hk_plain_request *request, uint32_t chain)
 		return 0;
 	}
 	struct hk_site_item *site = hk_site_table_item(index);
-	*site = (struct hk_site_item){.own_level = request->level, .next = chains[chain]};
+	*site = (struct hk_site_item){
+	    .own_level = request->level, .own_pinned = request->pinned, .next = chains[chain]};
 	if (!make_texts(site, request)) {
 		return 0;
 	}

@@ -25,6 +25,7 @@ struct hk_plain_request {
 	struct hk_plain_text function, library;
 	const char *provider; /* the same; NULL: the library */
 	uint8_t level;	      /* enum hk_level without rules; never DEFAULT */
+	uint8_t pinned;	      /* the user gave the level */
 };
 
 /* Returns the index of the site for REQUEST, the same for equal ones, or HK_PLAIN_NONE if it does

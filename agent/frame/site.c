@@ -345,20 +345,12 @@ void hk_site_retire(struct hk_span span)
 	hk_process_unlock();
 }
 
-void hk_site_resume(bool same_hooks, uint8_t level)
+void hk_site_resume(bool same_hooks, const struct hk_hookset *set)
 {
-	live = same_hooks ? live : 0;
-	for (uint32_t i = 0; i < site_count; i++) {
-		struct hk_site_item *site = site_at(i);
-		if (!hot_at(i)->original) {
-			site->own_level = level; /* the site of a name, which stays */
-		} else if (!same_hooks && !site->retired) {
-			retire(i);
-		}
-		if (!same_hooks && !site->retired) {
-			enliven(i);
-		}
+	for (uint32_t i = 0; i < site_count && !same_hooks; i++) {
+		retire(i);
 	}
-	hk_site_table_renew(level);
+	live = same_hooks ? live : 0;
+	hk_site_table_renew(set);
 	hk_site_table_relevel_all();
 }

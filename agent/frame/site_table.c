@@ -5,6 +5,7 @@
 #include "agent/frame/limit.h"
 #include "agent/frame/plan.h"
 #include "agent/frame/rules.h"
+#include "agent/hooks/hookset.h"
 #include "agent/memory/arena.h"
 #include "agent/record/process.h"
 #include "hooks/signature.h"
@@ -187,7 +188,8 @@ static bool publish(const struct hk_site_hot *hot)
 	for (uint32_t i = 0; i + 1 < sizeof(entry->domain) && hook->domain[i]; i++) {
 		entry->domain[i] = hook->domain[i];
 	}
-	entry->flags = hook->flags & (uint16_t)~HK_HOOK_TRUSTED;
+	bool spare = hot->index >= HK_SPARE_FIRST && hot->index < HK_PLAIN_FIRST;
+	entry->flags = (hook->flags & (uint16_t)~HK_HOOK_TRUSTED) | (spare ? HK_SITE_COUNTED : 0);
 	entry->meaning = hook->meaning;
 	atomic_store_explicit(&entry->level, site->level, memory_order_relaxed);
 	atomic_store_explicit(&entry->pinned, site->pinned, memory_order_relaxed);
@@ -230,14 +232,18 @@ void hk_site_table_publish_all(void)
 	}
 }
 
-void hk_site_table_renew(uint8_t level)
+void hk_site_table_renew(const struct hk_hookset *set)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t index = hk_site_table_find(i)->index;
 		struct hk_site_item *site = hk_site_table_item(index);
 		site->entry = NULL; /* it was in the segment that was closed */
 		site->ceiling = 0;
-		site->own_level = index < HK_PLAIN_FIRST ? site->own_level : level;
+		if (index >= HK_PLAIN_FIRST) {
+			site->own_level =
+			    hk_hookset_level(set, site->function, site->library, &site->own_pinned,
+					     &site->own_stack_rate);
+		}
 	}
 }
 

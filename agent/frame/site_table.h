@@ -21,6 +21,7 @@
 
 #define HK_PLAIN_CHUNK 1024u
 
+struct hk_hookset;
 struct hk_site;
 
 /* What calls of plain sites read of them; NULL: none yet. */
@@ -82,9 +83,9 @@ void hk_site_table_pass_all(void);
  * Under the process lock. */
 void hk_site_table_publish_all(void);
 
-/* Forgets the entries and ceilings of the segment that was closed. LEVEL is that of plain sites
- * from now on. Under the process lock. */
-void hk_site_table_renew(uint8_t level);
+/* Forgets the entries and ceilings of the segment that was closed. Plain sites get their levels
+ * from SET. Under the process lock. */
+void hk_site_table_renew(const struct hk_hookset *set);
 
 /* Sets the level of every site from its own, the rules and the ceilings (rules.h). Returns true if
  * the loader may have overwritten a slot, because calls passed through its stub. Under the process

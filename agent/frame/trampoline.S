@@ -289,7 +289,7 @@ hk_call_enter:
 4:	movq	HK_CALL_DOMAINS(%rbp), %rcx
 	movq	%rcx, HK_THREAD_DOMAINS(%r10)
 	testq	%rcx, HK_HOT_DOMAIN(%r11)
-	jnz	5f
+	jnz	16f
 	addq	%rdx, HK_CELL_OUTERMOST(%r8)
 5:	addq	HK_CALL_CHILD(%rbp), %rdx
 	movq	%rdx, HK_THREAD_CHILD(%r10)
@@ -306,6 +306,8 @@ hk_call_enter:
 	.cfi_def_cfa	rsp, 8
 	ret
 	.cfi_restore_state
+16:	incq	HK_CELL_INNER(%r8)
+	jmp	5b
 6:	testb	$HK_FLAG_UNUSUAL, %dil
 	jnz	14f
 	cmpq	$0, HK_CALL_RAX(%rbp)

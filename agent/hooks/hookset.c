@@ -376,6 +376,15 @@ const struct hk_hook *hk_hookset_find(const struct hk_hookset *set, const char *
 	return hook;
 }
 
+uint8_t hk_hookset_level(const struct hk_hookset *set, const char *symbol, const char *provider,
+			 uint8_t *ret_pinned, uint32_t *ret_stack_rate)
+{
+	const struct pin *pin = set->index ? pin_of(set->index, symbol, provider) : NULL;
+	*ret_pinned = pin || (set->index && set->index->level_given);
+	*ret_stack_rate = pin ? pin->stack_rate : set->default_stack_rate;
+	return pin ? pin->level : set->default_level;
+}
+
 const struct hk_hook *hk_hookset_change(const struct hk_hookset *set, const char *symbol,
 					const char *provider, const char *library)
 {

@@ -36,6 +36,11 @@ const struct hk_hook *hk_hookset_find(const struct hk_hookset *set, const char *
 				      const char *provider, const char *library, uint8_t *ret_level,
 				      uint8_t *ret_pinned, uint32_t *ret_stack_rate);
 
+/* Returns the level of SYMBOL defined in PROVIDER, which is no function that hooks name, and sets
+ * the other two as hk_hookset_find does. */
+uint8_t hk_hookset_level(const struct hk_hookset *set, const char *symbol, const char *provider,
+			 uint8_t *ret_pinned, uint32_t *ret_stack_rate);
+
 /* Returns the line that replaces calls of SYMBOL, with the same arguments, or NULL if the call is
  * made. */
 const struct hk_hook *hk_hookset_change(const struct hk_hookset *set, const char *symbol,

@@ -48,9 +48,16 @@ static struct hk_redirection *add(const char *from, const char *symbol)
 	return added;
 }
 
+/* Returns whether the object at CALLER matches FROM; "" is the program. */
+static bool comes_from(const char *from, const char *caller)
+{
+	return *from ? hk_pattern_match_library(from, caller)
+		     : strcmp(caller, hk_program_path()) == 0;
+}
+
 static bool covers(const struct hk_redirection *redirection, const char *caller)
 {
-	return hk_pattern_match_library(redirection->from, caller) &&
+	return comes_from(redirection->from, caller) &&
 	       (!*redirection->home || strcmp(redirection->home, caller) != 0);
 }
 
@@ -191,7 +198,7 @@ static unsigned redirect_table(const struct hk_redirection *redirection, struct 
 static unsigned redirect_object(const struct hk_redirection *redirection, struct hk_loaded *loaded,
 				const struct hk_object *object, const char *path)
 {
-	return hk_pattern_match_library(redirection->from, path)
+	return comes_from(redirection->from, path)
 		   ? redirect_table(redirection, loaded, object, path, &object->plt) +
 			 redirect_table(redirection, loaded, object, path, &object->data)
 		   : 0;
@@ -235,7 +242,9 @@ static struct hk_redirection *set(struct hk_loaded *loaded,
 	if (!redirection) {
 		return NULL;
 	}
-	void *replacement = request->replacement;
+	/* dlsym may have given its caller a thunk of the replacement. */
+	void *behind = hk_site_original(request->replacement);
+	void *replacement = behind ? behind : request->replacement;
 	const char *home = replacement ? hk_arena_text(path_at(loaded, replacement)) : NULL;
 	redirection->home = home ? home : redirection->home;
 	redirection->before = redirection->now ? redirection->now : redirection->before;

@@ -13,7 +13,7 @@
 #include "agent/patch/known.h"
 
 struct hk_redirect_request {
-	const char *from;   /* glob of the calling objects */
+	const char *from;   /* glob of the calling objects; "": the program */
 	const char *symbol; /* the function that is called */
 	void *replacement;  /* NULL: the original is called again */
 	void **original;    /* gets the original before any call is redirected, or NULL */

@@ -184,6 +184,7 @@
 #define HK_CELL_MIN 48
 #define HK_CELL_MAX 56
 #define HK_CELL_OCTAVE 72
+#define HK_CELL_INNER 272
 #define HK_PAGE_WRITTEN 88
 #define HK_PAGE_BODY 128
 #define HK_SLOT_DEPTH 16

@@ -69,29 +69,6 @@ struct arguments {
 
 /* ---- checking options ---- */
 
-/* Checks a value of --level: LEVEL or PATTERN=LEVEL, several separated by commas. Returns 0, or
- * -errno after a line on stderr. */
-static int check_level(const char *value)
-{
-	char *copy = strdup(value), *rest = copy, *item;
-	int r = copy ? 0 : -ENOMEM;
-
-	while (r == 0 && (item = strsep(&rest, ","))) {
-		const char *equals = strrchr(item, '=');
-		uint32_t stack_rate;
-		int level = hk_level_parse(equals ? equals + 1 : item, &stack_rate);
-		r = level > HK_LEVEL_DEFAULT && level <= HK_LEVEL_STACK ? 0 : -EINVAL;
-	}
-	free(copy);
-	if (r < 0) {
-		hk_error(
-		    "unknown level '%s': off count sample time record record+args record+stack "
-		    "record+stack:N/s",
-		    value);
-	}
-	return r;
-}
-
 static int check_on_full(const char *value)
 {
 	char *end;
@@ -414,7 +391,7 @@ static int run_command(char **command)
 		return tell_unusable(command[0], code);
 	}
 	char *hooks = hk_hooks_option_list();
-	if (!hooks || (level && check_level(level) < 0) ||
+	if (!hooks || (level && hk_hooks_option_level(level) < 0) ||
 	    (on_full && check_on_full(on_full) < 0) || check_keep(hk_command_setting("keep")) < 0 ||
 	    check_budget(hk_command_setting("budget")) < 0) {
 		free(hooks);

@@ -82,14 +82,15 @@ static void identify(struct hk_session *session, const struct hk_session_options
 {
 	struct hk_identity identity;
 	struct hk_node_layout world;
-	char id[128];
+	char id[128], *none[] = {NULL};
+	char *const *variables = options->apart ? none : environ;
 
-	hk_identity_read(environ, &identity);
+	hk_identity_read(variables, &identity);
 	/* RANK without a launcher's variables gives the processes of a job no common id: each
 	 * command is then a job of its own. */
 	bool shared = options->job || *identity.job || strcmp(identity.rank_source, "RANK") != 0;
 	session->inside = identity.rank >= 0 && shared;
-	hk_node_layout_read(environ, &identity, &world);
+	hk_node_layout_read(variables, &identity, &world);
 	session->expected = session->inside ? world.local_size : 1;
 	session->first = identity.rank <= 0 || !shared;
 	session->world_size = identity.world_size;
@@ -143,7 +144,7 @@ static int find_outer(struct hk_session *session, const struct hk_session_option
 	const char *job = getenv(HK_SESSION_NESTED);
 	const char *path = getenv("HOOK_RUN_DIR");
 
-	if (!job || !*job || !path || options->store || options->job ||
+	if (!job || !*job || !path || options->store || options->job || options->apart ||
 	    use_run_directory(session, path, 0) < 0) {
 		return 0;
 	}

@@ -50,6 +50,7 @@ struct hk_session_options {
 	const char *job;     /* --job or NULL */
 	const char *command; /* base name of the command */
 	const char *line;    /* the whole command line */
+	bool apart; /* the process runs already: this one's launcher and outer job do not count */
 };
 
 /* Finds or starts the collector. Returns 0, or -errno with the reason in `why` and nothing left

@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/target/hooks_text.h"
+#include "hooks/hook.h"
+#include "hooks/names.h"
 #include "hooks/shipped.h"
 #include "settings/settings.h"
 
@@ -205,4 +207,25 @@ char *hk_hooks_option_list(void)
 		return NULL;
 	}
 	return list;
+}
+
+int hk_hooks_option_level(const char *value)
+{
+	char *copy = strdup(value), *rest = copy, *item;
+	int r = copy ? 0 : -ENOMEM;
+
+	while (r == 0 && (item = strsep(&rest, ","))) {
+		const char *equals = strrchr(item, '=');
+		uint32_t stack_rate;
+		int level = hk_level_parse(equals ? equals + 1 : item, &stack_rate);
+		r = level > HK_LEVEL_DEFAULT && level <= HK_LEVEL_STACK ? 0 : -EINVAL;
+	}
+	free(copy);
+	if (r < 0) {
+		hk_error(
+		    "unknown level '%s': off count sample time record record+args record+stack "
+		    "record+stack:N/s",
+		    value);
+	}
+	return r;
 }

@@ -12,6 +12,10 @@ extern const struct argp hk_hooks_option_argp;
  * Returns NULL after a line on stderr. */
 char *hk_hooks_option_list(void);
 
+/* Checks VALUE of --level: LEVEL or PATTERN=LEVEL, several separated by commas. Returns 0, or
+ * -errno after a line on stderr. */
+int hk_hooks_option_level(const char *value);
+
 /* Returns name number INDEX that --hooks takes besides files and patterns, or NULL after the last.
  */
 const char *hk_hooks_option_word(size_t index);

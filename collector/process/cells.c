@@ -64,6 +64,7 @@ static int add_sum(struct hk_reader *reader, const struct hk_cell_copy *list, si
 		row.sampled_bytes += from->sampled_bytes;
 		row.device_ns += from->device_ns;
 		row.stacks += from->stacks;
+		row.inner_calls += from->inner_calls;
 		row.min_ns = from->min_ns < row.min_ns ? from->min_ns : row.min_ns;
 		row.max_ns = from->max_ns > row.max_ns ? from->max_ns : row.max_ns;
 		for (uint32_t octave = 0; octave < HK_OCTAVES; octave++) {

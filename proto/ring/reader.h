@@ -72,6 +72,7 @@ struct hk_cell_copy {
 	uint64_t sampled, sampled_ns, sampled_self_ns, sampled_outermost_ns, sampled_bytes;
 	uint64_t device_ns;
 	uint64_t stacks;
+	uint64_t inner_calls;
 	uint32_t site, slot;
 	uint32_t octave[HK_OCTAVES];
 };

@@ -134,6 +134,15 @@ static void find_sites(struct hk_reader *reader)
 	}
 }
 
+/* Returns the flags of SITE with those that an older agent does not write. */
+static uint32_t flags_of(const struct hk_reader *reader, const struct hk_site *site)
+{
+	const struct hk_segment_header *header = (const void *)reader->map;
+	bool counted = header->minor < 5 && site->id >= HK_SITES_TIMED;
+
+	return site->flags | (counted ? HK_SITE_COUNTED : 0);
+}
+
 static bool copy_site(struct hk_reader *reader, uint32_t id, struct hk_reader_site *entry)
 {
 	struct hk_site site;
@@ -149,7 +158,7 @@ static bool copy_site(struct hk_reader *reader, uint32_t id, struct hk_reader_si
 	}
 	entry->info = (struct hk_site_info){
 	    .id = id,
-	    .flags = site.flags,
+	    .flags = flags_of(reader, &site),
 	    .meaning = site.meaning,
 	    .key_count = site.key_count <= HK_SITE_KEYS ? site.key_count : HK_SITE_KEYS,
 	    .function = function,
@@ -388,6 +397,7 @@ int hk_reader_next_cell(struct hk_reader *reader, uint64_t *cursor, struct hk_ce
 		    .sampled_bytes = cell.sampled_bytes,
 		    .device_ns = cell.device_ns,
 		    .stacks = cell.stacks,
+		    .inner_calls = cell.inner_calls,
 		    .site = cell.site - 1,
 		    .slot = cell.slot,
 		};

@@ -11,7 +11,7 @@
 #include "ring/reader.h"
 
 #define HK_READER_SLOTS_MAX 65536u /* thread slots of one process that are looked at */
-#define HK_READER_STRING_MAX 1023u
+#define HK_READER_STRING_MAX HK_STRING_MAX
 
 /* Private state of one page chain. A page number of 0: none yet. */
 struct hk_reader_chain {

@@ -32,7 +32,9 @@
 
 #define HK_OPEN_CALLS 16u /* kept per thread; deeper ones are only counted by `depth` */
 #define HK_SITES_MAX (1u << 20)
-#define HK_SITES_TIMED 16383u /* of a process; its further ones are counted only */
+#define HK_SITES_TIMED 16383u /* of a process; before 1.5 its further ones are counted only */
+#define HK_SITE_COUNTED 0x80u /* flag of a site whose calls are counted only; since 1.5 */
+#define HK_STRING_MAX 4095u   /* bytes of a string; before 1.5 1023 */
 #define HK_SITE_KEYS 8u
 #define HK_RULES_MAX 16u
 #define HK_RULE_PATTERN_BYTES 120u /* with its NUL */
@@ -157,14 +159,13 @@ struct hk_segment_header {
 	char note[256];	    /* problems of the agent, and changed calls; empty: nothing to report */
 
 	/* -- agent, running -- */
-	_Atomic uint32_t blocks;	  /* blocks in the file and valid, block 0 included */
-	_Atomic uint32_t state;		  /* enum hk_segment_state */
-	int32_t exit_code;		  /* valid once state is HK_STATE_EXITED */
-	_Atomic uint32_t sites;		  /* sites defined */
-	struct hk_anchor end;		  /* taken at exit */
-	_Atomic uint64_t threads_started; /* thread uids handed out, 1.. */
-	_Atomic uint64_t calls_untracked; /* calls that found no room for a cell or thread: the only
-					     calls not in cells */
+	_Atomic uint32_t blocks;	    /* blocks in the file and valid, block 0 included */
+	_Atomic uint32_t state;		    /* enum hk_segment_state */
+	int32_t exit_code;		    /* valid once state is HK_STATE_EXITED */
+	_Atomic uint32_t sites;		    /* sites defined */
+	struct hk_anchor end;		    /* taken at exit */
+	_Atomic uint64_t threads_started;   /* thread uids handed out, 1.. */
+	_Atomic uint64_t calls_untracked;   /* that found no room: the only calls not in cells */
 	_Atomic uint64_t records_untracked; /* records lost before a thread slot could count them */
 	struct hk_coverage coverage;
 	_Atomic uint64_t step;	     /* reserved for hk_step: current step number + 1 */
@@ -172,11 +173,9 @@ struct hk_segment_header {
 	uint64_t end_cpu_ns;	     /* at exit, user and system */
 	uint64_t call_cost_ps;	     /* cost of a call at level time, measured; 0: not yet */
 	uint32_t count_cost_ps, record_cost_ps; /* the same at levels count and record; since 1.1 */
-	uint32_t budget_ppm; /* share of the process's time that tracing may cost; 0: no limit;
-				since 1.1 */
+	uint32_t budget_ppm; /* share of the time that tracing may cost; 0: any; since 1.1 */
 	uint32_t setup_ns;   /* duration of the agent's start, hooks and first scan; since 1.1 */
-	_Atomic uint32_t blocks_limit; /* blocks the file may have from now on, 0: blocks_max; since
-					  1.2 */
+	_Atomic uint32_t blocks_limit; /* blocks it may have now, 0: blocks_max; since 1.2 */
 	_Atomic uint32_t untraced;     /* entries asked for of struct hk_untraced; since 1.2 */
 	/* Further costs: an ordered clock read on return, an undescribed function, each named value
 	 * of a record, and a record that finds no page; since 1.2. */
@@ -378,7 +377,7 @@ struct hk_site {
 			      is shared */
 	uint32_t provider; /* file offset: path of the defining object, 0 unknown */
 	char domain[16];
-	uint32_t flags;		/* HK_HOOK_* of hooks/hook.h */
+	uint32_t flags;		/* HK_HOOK_* of hooks/hook.h, HK_SITE_COUNTED */
 	uint8_t meaning;	/* enum hk_meaning */
 	_Atomic uint8_t level;	/* enum hk_level in force */
 	_Atomic uint8_t pinned; /* level given by the user */
@@ -465,13 +464,14 @@ struct hk_cell {
 	/* Time on devices: of an activity its own, of a call that of the work that it submitted.
 	 * No part of the times above. Since 1.4. */
 	uint64_t device_ns;
-	uint64_t stacks; /* calls whose stack was kept; since 1.4 */
-	uint64_t reserved[6];
+	uint64_t stacks;      /* calls whose stack was kept; since 1.4 */
+	uint64_t inner_calls; /* in total_ns and not in outermost_ns; since 1.5 */
+	uint64_t reserved[5];
 };
 static_assert(sizeof(struct hk_cell) == 320, "cell");
 static_assert(offsetof(struct hk_cell, octave) == 72, "octaves");
 static_assert(offsetof(struct hk_cell, device_ns) == 256, "1.3 reserved it");
-static_assert(offsetof(struct hk_cell, stacks) == 264, "1.3 reserved it");
+static_assert(offsetof(struct hk_cell, inner_calls) == 272, "1.4 reserved it");
 
 /* ---- threads, open calls, record pages ---- */
 

@@ -230,7 +230,7 @@ static void *take_item(struct hk_writer *writer, enum hk_block_kind kind)
 uint32_t hk_writer_string(struct hk_writer *writer, const char *text)
 {
 	uint32_t length = 0;
-	while (text[length] && length < 1023) {
+	while (text[length] && length < HK_STRING_MAX) {
 		length++;
 	}
 	uint32_t bytes = (2 + length + 1 + 1) & ~1u;

@@ -17,15 +17,15 @@
 	DO(errors) DO(total_ns) DO(self_ns) DO(outermost_ns) DO(bytes) DO(min_ns) DO(max_ns)
 
 /* Columns that are left out if they are all zeros. */
-#define SAMPLES(DO)    \
-	DO(sampled)    \
-	DO(sampled_ns) \
-	DO(sampled_self_ns) DO(sampled_outermost_ns) DO(sampled_bytes) DO(device_ns) DO(stacks)
+#define SAMPLES(DO)         \
+	DO(sampled)         \
+	DO(sampled_ns)      \
+	DO(sampled_self_ns) \
+	DO(sampled_outermost_ns) DO(sampled_bytes) DO(device_ns) DO(stacks) DO(inner_calls)
 
 /* All other columns with an element per row. */
 #define COLUMNS(DO) DO(site) WORDS(DO) DO(buckets)
 
-/* ---- reading ---- */
 /* Number of valid buckets of the next row, which must exist. */
 static size_t next_buckets(const struct hk_columns_walk *walk)
 {

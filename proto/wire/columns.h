@@ -20,8 +20,9 @@ struct hk_columns_row {
 	uint64_t min_ns, max_ns; /* min_ns UINT64_MAX: no call has returned */
 	/* of the calls timed at level sample */
 	uint64_t sampled, sampled_ns, sampled_self_ns, sampled_outermost_ns, sampled_bytes;
-	uint64_t device_ns; /* of an activity its own, of a call of the work that it submitted */
-	uint64_t stacks;    /* calls whose stack was kept */
+	uint64_t device_ns;   /* of an activity its own, of a call of the work that it submitted */
+	uint64_t stacks;      /* calls whose stack was kept */
+	uint64_t inner_calls; /* timed ones inside of another call of the domain */
 	const uint32_t *bucket; /* rising */
 	const uint64_t *count;
 	size_t buckets;

@@ -66,6 +66,7 @@ static const Hk__Process *take_rows(struct hk_parts *parts)
 	CUT(cells, sampled_bytes, first, count);
 	CUT(cells, device_ns, first, count);
 	CUT(cells, stacks, first, count);
+	CUT(cells, inner_calls, first, count);
 	CUT(cells, buckets, first, count);
 	CUT(cells, bucket, first_bucket, bucket_count);
 	CUT(cells, count, first_bucket, bucket_count);

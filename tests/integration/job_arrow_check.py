@@ -8,7 +8,7 @@ import polars
 import pyarrow
 from pyarrow import parquet
 
-from hooktrace.job import open_job
+import hooktrace
 
 TABLES = ("ranks", "processes", "calls", "memory", "findings", "stacks")
 
@@ -22,15 +22,15 @@ def plain(job):
     return whole
 
 
-def check_table(name, table):
-    wanted = table.to_dict()
-    arrow = pyarrow.table(table)
+def check_table(name, given):
+    wanted = given.to_dict()
+    arrow = pyarrow.table(given)
     arrow.validate(full=True)
     assert arrow.to_pydict() == wanted, name
-    assert table.to_arrow().equals(arrow), name
-    assert pyarrow.record_batch(table).to_pydict() == wanted, name
-    assert polars.DataFrame(table).to_dict(as_series=False) == wanted, name
-    assert duckdb.sql("select count(*) from table").fetchone() == (len(table),), name
+    assert given.to_arrow().equals(arrow), name
+    assert pyarrow.record_batch(given).to_pydict() == wanted, name
+    assert polars.DataFrame(given).to_dict(as_series=False) == wanted, name
+    assert duckdb.sql("select count(*) from given").fetchall() == [(len(given),)], name
     return arrow
 
 
@@ -70,7 +70,7 @@ def check_parquet(job, directory, wanted, tables):
 
 
 def check(path, directory):
-    job = open_job(path)
+    job = hooktrace.open(path)
     wanted = plain(job)
     tables = {name: check_table(name, getattr(job, name)()) for name in TABLES}
     check_records(job, wanted)

@@ -9,7 +9,8 @@ import sys
 from harness import Run, expect, expect_true, main
 from test_apis import HERE, package_path
 
-# As the mode calls them: another name of the same method, or of the same function.
+PAGE = os.path.join(HERE, "..", "..", "..", "deploy", "docs", "apis.md")
+# As the mode calls them: another name of the same method.
 OPERATORS = {"torch.Tensor.__add__": "torch.Tensor.add", "torch.Tensor.__matmul__": "torch.Tensor.matmul"}
 # The mode is asked after the arguments have been looked at: it does not see these calls, of which the program makes so many.
 REFUSED = {"torch.add": 5, "torch.Tensor.add_": 5}
@@ -73,6 +74,14 @@ def check_counts(run: Run, python):
     expect_true("the training called layers, functions and methods, and some failed", len(timed) > 35 and sum(errors for _, errors in timed.values()) == 20)
 
 
+def check_page(run: Run, python):
+    """The example of the manual."""
+    with open(PAGE, encoding="utf-8") as page:
+        example = page.read().split("```python\n")[1].split("```")[0]
+    shown = run.command(python, "-c", example, env={"PYTHONPATH": package_path(run), "PYTHONDONTWRITEBYTECODE": "1"}).stdout
+    expect_true(f"the example shows {shown}", shown.startswith("api ") and "torch.Tensor.__matmul__" in shown)
+
+
 def test(run: Run, kind="short"):
     python = torch_python(run, kind)
     if run.command(python, "-c", "import torch", check=False).returncode != 0:
@@ -80,6 +89,7 @@ def test(run: Run, kind="short"):
         sys.exit(77)
     check_breakage(run, python, kind)
     check_counts(run, python)
+    check_page(run, python)
     expect("the end of torch_program.py", lines_of(run, python, "torch_program.py")[-1], "done")
 
 

@@ -82,7 +82,23 @@ def check_report(run: Run, version, python):
     expect(f"{version}: exit, lost", (rank["exit"], rank["lost_records"]), ({"kind": "exited", "code": 0}, 0))
 
 
-def test(run):
+def check_torch(run: Run):
+    """Modules and their parameters, of Debian's torch."""
+    output, python = run.path("torch"), "/usr/bin/python3"
+    run.trace(python, os.path.join(WORKLOADS, "torch_modules.py"), output, level="record", options=("--job", "torch"), env=environment(run))
+    wanted = load(output)
+    rows = [row for row in run.report(run.path("store", "torch"))["calls"] if row["function"].startswith("nn.Module: ")]
+    expect("calls of modules", {row["function"][len("nn.Module: "):]: row["calls"] for row in rows}, wanted["calls"])
+    expect_true(f"modules were called: {wanted['calls']}", len(wanted["calls"]) == 5)
+    expect("noted tensors", sorted(map(str, wanted["noted"])), sorted(map(str, wanted["parameters"])))
+    # Of the optimizer's parameters: at their first calls the modules' have none yet.
+    expect("noted gradients", wanted["gradients"], wanted["tensors"])
+
+
+def test(run, what="all"):
+    if what == "torch":
+        check_torch(run)
+        return
     recorder = os.path.join(run.build, "tests", "workloads", "libpython_recorder.so")
     versions = {}
     for version, python in pythons.found():

@@ -14,10 +14,12 @@ CALLS = {
     "thread (model.py:7)": (4000, 0), "left by a thread (model.py:8)": (4, 0), "never left (model.py:9)": (10, 0),
     "fails (model.py:10)": (20, 7),
 }
+# Not inside of another call of the domain; those that were left count as such.
+OUTERMOST = {"outer (model.py:1)": 31, "inner (model.py:2)": 5, "leaf (model.py:3)": 1, "recurse (model.py:4)": 2, "thread (model.py:7)": 4000}
 CHILD = {"leaf (model.py:3)": 3, "child (model.py:5)": 1}
 # The ends of these calls were never seen.
 LEFT = {"inner (model.py:2)": 5, "left by a thread (model.py:8)": 4, "never left (model.py:9)": 10, "sites_around": 5}
-AROUND = 45
+AROUND, AROUND_INSIDE = 55, 10
 # Of functions at pointers: calls with a result of 0 fail.
 POINTERS = {"constant": (12, 1), "method": (12, 0), "fails": (12, 3)}
 UNTRACKED = 2
@@ -43,6 +45,9 @@ def check_calls(report, timed):
     expect("calls of a child", {function: row["calls"] for function, row in python_rows(report, "helper").items()}, CHILD)
     around = [row for row in report["calls"] if row["function"] == "sites_around"]
     expect("calls of a hooked function", [row["calls"] for row in around], [AROUND])
+    expect("outermost ones", [row["outermost_calls"] for row in around], [AROUND - AROUND_INSIDE if timed else None])
+    expect("outermost calls", {function: row["outermost_calls"] for function, row in rows.items() if function in OUTERMOST},
+           OUTERMOST if timed else dict.fromkeys(OUTERMOST))
     expect("calls of no site", report["job"]["calls_untracked"], UNTRACKED)
     pointers = {row["function"]: (row["calls"], row["errors"]) for row in report["calls"] if row["library"] == "torch"}
     expect("calls of functions at pointers", pointers, {name: (calls, timed and errors) for name, (calls, errors) in POINTERS.items()})
@@ -134,8 +139,22 @@ def check_no_agent(run):
     expect("off: calls", run.report(run.path("store", "off"))["calls"], [])
 
 
+def check_pinned(run):
+    """A level given at the start covers sites and functions at pointers, by function and library."""
+    run.trace(program(run), hooks=["mpi"], level=["record", "fails*=count", "/srv/model.py:leaf*=off", "torch:method=count"],
+              options=("--job", "pinned"))
+    report = run.report(run.path("store", "pinned"))
+    rows = python_rows(report)
+    expect("a function at count", (rows["fails (model.py:10)"]["calls"], rows["fails (model.py:10)"]["p50_ns"]), (20, None))
+    expect_true("its neighbour at record", rows["recurse (model.py:4)"]["p50_ns"] is not None)
+    expect("a function that is off", "leaf (model.py:3)" in rows, False)
+    pointers = {row["function"]: row["p50_ns"] is not None for row in report["calls"] if row["library"] == "torch"}
+    expect("which functions at pointers have times", pointers, {"constant": True, "method": False, "fails": False})
+
+
 def test(run):
     check_no_agent(run)
+    check_pinned(run)
     for level in ("record", "time", "count", "sample"):
         done = run.trace(program(run), hooks=["*:sites_*"], level=level, options=("--job", level))
         expect(f"{level}: output", done.stdout, "1\n")

@@ -6,6 +6,7 @@ import glob
 import os
 import re
 import shutil
+import sys
 
 from harness import Failure, Run, expect_true, main
 
@@ -40,7 +41,11 @@ def pattern_of(line):
 def walk(run, path, directory):
     """Runs one tutorial from its beginning to its end; what it shows is looked for in all that came out since the commands before."""
     programs = [os.path.dirname(run.binary(name)) for name in ("hookcli", "hookcollector")]
-    environment = {"PATH": ":".join([*programs, os.environ["PATH"]])}
+    # The interpreter of the tests, with the package of the build tree.
+    if not os.path.exists(run.path("bin")):
+        os.mkdir(run.path("bin"))
+        os.symlink(sys.executable, run.path("bin", "python3"))
+    environment = {"PATH": ":".join([run.path("bin"), *programs, os.environ["PATH"]]), "PYTHONPATH": os.path.join(run.build, "python")}
     with open(path, encoding="utf-8") as stream:
         blocks = BLOCK.findall(stream.read())
     shown = ""

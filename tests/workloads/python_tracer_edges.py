@@ -240,6 +240,20 @@ def selection():
     expect("one text", type_error(tracer.start, include="one"), True)
 
 
+def names_stay():
+    """A function has the same name after sys.path has grown."""
+    tracer.start()
+    one()
+    tracer.stop()
+    sys.path += [os.path.dirname(os.path.abspath(__file__)) + "/below", os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+    tracer.start()
+    one()
+    tracer.stop()
+    (thread,) = recorded()["threads"].values()
+    names = [row[0] for row in thread["rows"] if row[0].startswith("one (")]
+    expect("names", names, [f"one (python_tracer_edges.py:{one.__code__.co_firstlineno})"])
+
+
 def type_error(call, **names):
     try:
         call(**names)
@@ -425,7 +439,25 @@ def exits():
 
 def without_agent():
     done = subprocess.run([sys.executable, "-c", "from hooktrace import tracer; tracer.stop(); tracer.start()"], stderr=subprocess.PIPE, check=False)
-    expect("error", done.stderr.splitlines()[-1], b"RuntimeError: cannot trace Python functions: no agent")
+    expect("error", done.stderr.splitlines()[-1], b"RuntimeError: cannot trace Python functions: no agent (hooktrace.start() loads it)")
+
+
+def environment():
+    for wrong in ("2", "modules=1", "include", "include=", "1,c_call"):
+        try:
+            tracer.start_from_environment(wrong)
+        except ValueError as error:
+            expect("names the variable", "HOOK_PYTHON_TRACE" in str(error), True)
+        else:
+            sys.exit(f"{wrong} was accepted")
+    tracer.start_from_environment("include=one,include=descend*,exclude=*_to,c_calls")
+    one()
+    descend_to(3)
+    tracer.stop()
+    tracer.start_from_environment("1")
+    descend_to(3)
+    tracer.stop()
+    expect("calls", [calls_of("one"), calls_of("descend_to")], [1, 4])
 
 
 # ---- torch.nn.Module, simulated ----
@@ -466,8 +498,8 @@ def modules():
 
 
 CASES = {case.__name__: case for case in (
-    recursion_limit, deep_recursion, rounds, within, other_threads, selection, other_tools, c_calls, tools_taken, codes, forks, threads_end,
-    sub_interpreter, exits, without_agent, modules)}
+    recursion_limit, deep_recursion, rounds, within, other_threads, selection, names_stay, other_tools, c_calls, tools_taken, codes, forks, threads_end,
+    sub_interpreter, exits, without_agent, environment, modules)}
 
 
 def main():

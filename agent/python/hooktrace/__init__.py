@@ -14,11 +14,11 @@ import importlib
 from ._native import counter, mark, range, step
 from .tracing import is_on, job_directory, start, stop, trace
 
-__all__ = ["counter", "is_on", "job_directory", "mark", "observe", "range", "replace", "start", "step", "stop", "trace"]
+__all__ = ["counter", "is_on", "job_directory", "mark", "observe", "open", "range", "replace", "start", "step", "stop", "trace"]
 __version__ = "0.1.0"
 
 # Names of modules that are not needed by every program: name -> module.
-_LAZY = {"observe": "hooks", "replace": "hooks"}
+_LAZY = {"observe": "hooks", "open": "job", "replace": "hooks"}
 
 
 def __getattr__(name):

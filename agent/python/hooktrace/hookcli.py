@@ -3,7 +3,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from typing import Any, List, Optional, Tuple
 
 ABSENT = 3  # its exit status if there is no such job or collector
@@ -11,12 +10,10 @@ FAILED = 1  # what could be read is shown, the rest is damaged
 
 
 def find() -> Optional[str]:
-    """The path of hookcli: $HOOKCLI, beside the package, beside Python, in PATH. None without one."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    for path in (os.environ.get("HOOKCLI"), os.path.join(here, "bin", "hookcli"), os.path.join(os.path.dirname(sys.executable), "hookcli")):
-        if path and os.access(path, os.X_OK) and not os.path.isdir(path):
-            return path
-    return shutil.which("hookcli")
+    """The path of hookcli: of the package hooktrace_tools, of the build tree that this package is in, or in PATH. None if it is nowhere."""
+    here = os.path.dirname(os.path.realpath(os.path.dirname(__file__)))
+    beside = (os.path.join(here, "hooktrace_tools", "bin", "hookcli"), os.path.join(os.path.dirname(here), "cli", "hookcli"))
+    return next((path for path in beside if os.access(path, os.X_OK)), None) or shutil.which("hookcli")
 
 
 def ask(*arguments: str) -> Tuple[int, Any, List[str]]:

@@ -44,7 +44,7 @@ class Replacement:
         library = agent.load()
         function = library.hk_replace
         function.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)]
-        return function(self.caller.encode() if self.caller else None, self.symbol.encode(), address, ctypes.byref(self._origin))
+        return function(self.caller.encode(errors="surrogateescape") if self.caller is not None else None, self.symbol.encode(), address, ctypes.byref(self._origin))
 
     def begin(self) -> None:
         """Redirects the calls, also those of libraries that are loaded later. Raises HookError if the agent refuses."""
@@ -141,7 +141,7 @@ def replace(symbol: str, function: Function, *, restype: Any = ctypes.c_int, arg
     that thread is not redirected, and if it raises, the error is reported by sys.unraisablehook and the original's result is returned. Or
     "LIBRARY.so:NAME", or "LIBRARY.so" with a function of the same name: its variable `__origin_SYMBOL`, if there is one, gets the original's address
     before. Or the address of a C function, or a function of ctypes.
-    caller: only calls of libraries whose path or name matches this pattern; by default those of all libraries.
+    caller: only calls of libraries whose path or name matches this pattern, "" for those of the program itself; by default those of all libraries.
 
     Raises HookError if the process is not traced, the function cannot be replaced, or FUNCTION is not found.
     """

@@ -1,17 +1,18 @@
-"""A job's report and records, as tables: `hooktrace.open()`.
+"""A job's report and records, as tables: `hooktrace.open()`, which is here.
 
 Times are nanoseconds since the job's start on the root's clock, as in every report; before it they are negative.
 """
+import io
 import json
 import os
 import warnings
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
-from . import _reader, hookcli
-from .table import Column, Table, from_rows, pyarrow_for
+from . import hookcli
+from .table import Column, Table, from_rows, native, pyarrow_for
 
 LAST = "hook-last"
-COLUMNS: Tuple[str, ...] = tuple(_reader.columns())
+COLUMNS: Tuple[str, ...] = tuple(native.columns())
 """Names of all columns that Job.records() knows."""
 
 _BEGIN, _END = -(1 << 63), (1 << 63) - 1
@@ -53,7 +54,7 @@ class Records:
         self._arguments = arguments
         self._counts: Dict[str, int] = {}
 
-    def _begin(self) -> "_reader.Calls":
+    def _begin(self) -> "native.Calls":
         return self._job._native().calls(*self._arguments)
 
     @property
@@ -69,8 +70,8 @@ class Records:
 
     def __iter__(self) -> Iterator[Table]:
         calls = self._begin()
-        for native in calls:
-            yield Table(native)
+        for rows in calls:
+            yield Table(rows)
         self._counts = calls.counts()
         if self._counts["damaged"] or self._counts["newer"] or self._counts["too_deep"]:
             warnings.warn(f"hooktrace: {self._job.directory}: parts of the records could not be read and were left out", RuntimeWarning, stacklevel=2)
@@ -87,7 +88,7 @@ class Job:
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
-        self._reader: Optional["_reader.Job"] = None
+        self._reader: Optional["native.Job"] = None
         self._report: Optional[Dict[str, Any]] = None
         self._damaged = False
 
@@ -104,9 +105,9 @@ class Job:
         """Whether the job had ended when it was opened."""
         return self._native().closed
 
-    def _native(self) -> "_reader.Job":
+    def _native(self) -> "native.Job":
         if self._reader is None:
-            self._reader = _reader.open(self.directory)
+            self._reader = native.open(self.directory)
         return self._reader
 
     def _ask(self, *arguments: str) -> Any:
@@ -124,7 +125,7 @@ class Job:
         if self._report is None:
             stored = os.path.join(self.directory, "report.json")
             if hookcli.find() is None and os.path.exists(stored):
-                with open(stored, encoding="utf-8", errors="replace") as stream:
+                with io.open(stored, encoding="utf-8", errors="replace") as stream:
                     report = json.load(stream)
             else:
                 report = self._ask("--format", "json")
@@ -175,11 +176,11 @@ class Job:
         the job's start. columns: names of hooktrace.COLUMNS; without them those that this job has. batch: rows of a Table, 1 to
         1048576; a Table has a few more where many calls end at once. ValueError for other names and numbers.
         """
-        native = self._native()
+        reader = self._native()
         chosen = None if ranks is None else [ranks] if isinstance(ranks, int) else list(ranks)
-        names = list(native.columns if columns is None else columns)
+        names = list(reader.columns if columns is None else columns)
         arguments = (chosen, _BEGIN if start is None else start, _END if end is None else end, names, batch)
-        native.calls(*arguments)  # what is wrong with them is said here, not at the first use
+        reader.calls(*arguments)  # what is wrong with them is said here, not at the first use
         return Records(self, arguments)
 
     def to_parquet(self, directory: str) -> List[str]:
@@ -253,7 +254,7 @@ def _find(name: Optional[str]) -> str:
     return begun.pop()
 
 
-def open_job(job: Optional[Union[str, "os.PathLike[str]"]] = None) -> Job:
+def open(job: Optional[Union[str, "os.PathLike[str]"]] = None) -> Job:
     """Opens a job: its directory, its id or the beginning of one, as hookcli takes them. By default ./hook-last, else the newest job.
 
     A running job can be opened: its tables have what is stored so far. FileNotFoundError if there is no such job, ValueError if nothing
@@ -262,19 +263,19 @@ def open_job(job: Optional[Union[str, "os.PathLike[str]"]] = None) -> Job:
     directory = os.path.realpath(_find(None if job is None else os.fspath(job)))
     opened = Job(directory)
     try:
-        native = opened._native()
+        reader = opened._native()
     except FileNotFoundError:
         raise FileNotFoundError(f"hooktrace: {directory} holds no job: hookcli ls shows the jobs there are") from None
     except OSError as error:
         raise ValueError(f"hooktrace: cannot read the job in {directory}: {error.strerror}") from None
-    opened._damaged = _has_ended(directory) and not native.closed
+    opened._damaged = _has_ended(directory) and not reader.closed
     return opened
 
 
 def _has_ended(directory: str) -> bool:
     """Whether job.json says that the job has ended."""
     try:
-        with open(os.path.join(directory, "job.json"), encoding="utf-8", errors="replace") as stream:
+        with io.open(os.path.join(directory, "job.json"), encoding="utf-8", errors="replace") as stream:
             card = json.load(stream)
     except (OSError, ValueError):
         return False

@@ -1,4 +1,6 @@
 """The shared objects of this process, and the functions that each of them calls in others."""
+import ctypes
+import os
 import struct
 import sys
 from typing import Iterator, List, NamedTuple, Set
@@ -20,15 +22,31 @@ class _Segment(NamedTuple):
     size: int
 
 
-def loaded() -> List[str]:
-    """The paths of the program and of all loaded shared objects, in the order of their addresses."""
-    paths = {}
-    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-        for line in maps:
-            fields = line.rstrip("\n").split(maxsplit=5)
-            if len(fields) == 6 and fields[5].startswith("/") and "x" in fields[1] and not fields[5].endswith(" (deleted)"):
-                paths[fields[5]] = None
-    return list(paths)
+class Object(NamedTuple):
+    """A loaded object: its name as the loader has it, "" for the program, and the path of its file."""
+    name: str
+    path: str
+
+
+class _Info(ctypes.Structure):
+    """The part of struct dl_phdr_info that all versions of libc have."""
+    _fields_ = [("address", ctypes.c_size_t), ("name", ctypes.c_char_p), ("headers", ctypes.c_void_p), ("count", ctypes.c_uint16)]
+
+
+def loaded() -> List[Object]:
+    """The program and all loaded shared objects, in the loader's order."""
+    found = []
+    callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Info), ctypes.c_size_t, ctypes.c_void_p)
+
+    def take(info: "ctypes._Pointer[_Info]", _size: int, _data: int) -> int:
+        name = info.contents.name.decode(errors="surrogateescape")
+        if name.startswith("/") or not found:
+            found.append(Object(name if found else "", name if found else os.path.realpath("/proc/self/exe")))
+        return 0
+
+    # PyDLL: the interpreter's lock is kept, so that no thread with it waits for the loader's lock meanwhile.
+    ctypes.PyDLL(None).dl_iterate_phdr(callback(take), None)
+    return found
 
 
 def _offset(segments: List[_Segment], address: int) -> int:

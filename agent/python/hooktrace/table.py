@@ -1,12 +1,15 @@
 """Rows as columns in Arrow's layout, for pyarrow, pandas, polars, DuckDB and plain Python.
 
-A Table is handed to any library that knows the Arrow PyCapsule interface without a copy: `pyarrow.table(t)`, `polars.DataFrame(t)`,
-`duckdb.from_arrow(pyarrow.table(t))`. None of them is needed: `to_dict()`, `rows()` and `buffer()` give plain Python.
+A Table is handed to any library that knows the Arrow PyCapsule interface without a copy: `pyarrow.table(t)`, `polars.DataFrame(t)`, or the
+variable's name in DuckDB's SQL. None of them is needed: `to_dict()`, `rows()` and `buffer()` give plain Python.
 """
 import array
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
-from . import _reader
+try:
+    from . import _reader as native
+except ImportError as error:
+    raise ImportError("hooktrace: this build of the package cannot read jobs: use a wheel, or install what deploy/packages lists and build again") from error
 
 # A column that is made of JSON: its name, its type, and the path of its value in a row. Types: i int32, l int64, g double, b bool,
 # u text, w text with a dictionary; "[" before one of i, l, g, u: a list of them.
@@ -19,8 +22,8 @@ _LIMITS = {"i": 31, "l": 63}
 class Table:
     """Rows of one kind. Columns have a name and one type; a value is None where nothing was measured."""
 
-    def __init__(self, native: "_reader.Table") -> None:
-        self._native = native
+    def __init__(self, rows: "native.Table") -> None:
+        self._native = rows
 
     def __len__(self) -> int:
         return self._native.num_rows
@@ -170,7 +173,7 @@ def _joined(texts: Sequence[Optional[str]]) -> Tuple[bytes, bytes]:
 
 
 def _plain(values: Sequence[Any], kind: str) -> Tuple[Any, ...]:
-    """The parts of a column, as _reader.table() takes them."""
+    """The parts of a column, as table() of _reader takes them."""
     nulls = sum(value is None for value in values)
     valid = _valid(values) if nulls else None
     if kind == "w":
@@ -206,4 +209,4 @@ def from_rows(rows: Sequence[Any], columns: Sequence[Column]) -> Table:
         kind = kind.lstrip("[")
         parts = _lists(values, kind) if is_list else _plain([_fits(value, kind) for value in values], kind)
         made.append((name, "u" if kind == "w" else kind, kind == "w", is_list, parts))
-    return Table(_reader.table(len(rows), made))
+    return Table(native.table(len(rows), made))

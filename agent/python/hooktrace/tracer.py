@@ -13,9 +13,9 @@ import atexit
 import os
 import sys
 import threading
-from typing import Any, Iterable, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
-from . import _native
+from . import _native, tracer_parameters
 
 _EVENTS = ("PY_START", "PY_RESUME", "PY_THROW", "PY_RETURN", "PY_YIELD", "PY_UNWIND")
 _TOOLS = (3, 4)
@@ -37,18 +37,21 @@ class _State:
 _state = _State()
 
 
-def start(c_calls: bool = False, modules: bool = False, include: Optional[Iterable[str]] = None, exclude: Optional[Iterable[str]] = None) -> None:
+def start(c_calls: bool = False, modules: bool = False, include: Optional[Iterable[str]] = None, exclude: Optional[Iterable[str]] = None,
+          parameters: bool = False) -> None:
     """Traces functions from now on, in the threads that run and in later ones. If tracing is on, the settings take effect.
 
     c_calls: also calls of functions and methods written in C. On CPython 3.11 and older, threads with a profile function of their
     own (`sys.setprofile`, cProfile) are left alone.
     modules: calls of a torch.nn.Module are named `nn.Module: Class_k`, for the k-th instance of Class that is called.
+    parameters: as modules, and `tracer_parameters.noted()` has the tensors of each module and optimizer.
     include, exclude: shell patterns (`fnmatch`) of functions' names or of files, as a whole path or as shown; for functions written
     in C, of their names and modules. Without `include` all are included; `exclude` comes after it.
 
     Raises RuntimeError, with the reason, if this interpreter cannot be traced, there is no agent, or sys.monitoring has no tool free.
     """
-    settings = (_prefixes(), _patterns("include", include), _patterns("exclude", exclude), _own_directory(), bool(c_calls), bool(modules))
+    settings = (_prefixes(), _patterns("include", include), _patterns("exclude", exclude), _own_directory(), bool(c_calls),
+                bool(modules or parameters), tracer_parameters.note if parameters else None)
     with _state.lock:
         _check(c_calls)
         was_on, was = _state.on, _state.settings
@@ -70,6 +73,24 @@ def stop() -> None:
     with _state.lock:
         if _state.on:
             _end()
+
+
+def start_from_environment(value: str) -> None:
+    """Calls start() as the environment variable HOOK_PYTHON_TRACE says: "1", or words separated by commas, each of them `c_calls`,
+    `modules`, `parameters`, `include=PATTERN` or `exclude=PATTERN`. Raises ValueError for others, and what start() raises."""
+    switches: Dict[str, bool] = {}
+    patterns: Dict[str, List[str]] = {}
+    for word in filter(None, value.split(",")):
+        name, equals, pattern = word.partition("=")
+        if not equals and name in ("c_calls", "modules", "parameters"):
+            switches[name] = True
+        elif pattern and name in ("include", "exclude"):
+            patterns.setdefault(name, []).append(pattern)
+        elif word != "1":
+            raise ValueError(f"invalid HOOK_PYTHON_TRACE {value!r}: expected 1, c_calls, modules, parameters, include=PATTERN or "
+                             f"exclude=PATTERN, separated by commas, not {word!r}")
+    start(switches.get("c_calls", False), switches.get("modules", False), patterns.get("include"), patterns.get("exclude"),
+          switches.get("parameters", False))
 
 
 def is_on() -> bool:
@@ -149,9 +170,12 @@ def _patterns(what: str, patterns: Optional[Iterable[str]]) -> Tuple[str, ...]:
 
 
 def _prefixes() -> Tuple[str, ...]:
-    """Directories that names of files are shown without, each with its last slash; the longest first."""
-    found = {os.path.join(os.path.abspath(path), "") for path in [*sys.path, os.getcwd()] if isinstance(path, str)}
-    return tuple(sorted(found - {"/"}, key=len, reverse=True))
+    """Directories that names of files are shown without, each with its last slash; the longest first. A file is shown in the same way at
+    each start: what comes below a directory of an earlier start is not added."""
+    known = set(_state.settings[0]) if _state.settings else set()
+    found = {os.path.join(os.path.abspath(path), "") for path in [*sys.path, os.getcwd()] if isinstance(path, str)} - {"/"}
+    found = {path for path in found if not any(path.startswith(prefix) for prefix in known)}
+    return tuple(sorted(known | found, key=len, reverse=True))
 
 
 def _own_directory() -> str:
@@ -185,7 +209,8 @@ def _check(c_calls: bool) -> None:
         raise RuntimeError(f"cannot trace Python functions: {refusal}")
     if not _state.checked:
         version = sys.version_info[0] << 8 | sys.version_info[1]
-        _state.c_calls_known = _native.tracer_check(version, _marker, _markers, list.append, [].append)
+        code = compile("0", "<hooktrace>", "eval")
+        _state.c_calls_known = _native.tracer_check(version, code, type(code).__basicsize__, _marker, _markers, list.append, [].append)
         _state.checked = True
         atexit.register(stop)
     if c_calls and not _state.c_calls_known:

@@ -33,7 +33,7 @@ static struct hk_api *new_api(PyObject *name, PyObject *library, unsigned int do
 	for (uint32_t tried = 0; tried < HK_APIS; tried++, next++) {
 		struct hk_api *api = &hk_apis[next % HK_APIS];
 		if (api->kind == HK_API_FREE) {
-			*api = (struct hk_api){.site = HK_API_UNASKED, .domain = domain};
+			*api = (struct hk_api){.site = HK_NO_SITE, .domain = domain};
 			api->name = owned(name);
 			api->library = owned(library);
 			next++;

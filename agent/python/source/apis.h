@@ -28,7 +28,8 @@ typedef PyObject *(*hk_api_function)(PyObject *, void *, uintptr_t, void *);
 
 struct hk_api {
 	enum hk_api_kind kind;
-	uint32_t site;	      /* of the agent, HK_API_UNASKED before the first call */
+	uint32_t site;	      /* of the agent, or HK_NO_SITE */
+	uint32_t asked;	      /* calls without a site */
 	uint32_t domain;      /* below HK_API_DOMAINS */
 	uint32_t active;      /* calls that have begun and not ended */
 	bool unhooked;	      /* its slot is restored; it is freed when `active` is 0 */
@@ -39,8 +40,6 @@ struct hk_api {
 	PyObject *classes;    /* PYTHON, or NULL: {type of the first argument: index of a CLASS} */
 	struct hk_api_numbers *numbers; /* of the block, or NULL before its first call there */
 };
-
-#define HK_API_UNASKED (HK_NO_SITE - 1)
 
 struct hk_api_settings {
 	bool inside;	       /* also calls within calls of the same domain */
@@ -63,9 +62,6 @@ PyObject *hk_api_called(PyObject *self, void *second, uintptr_t third, void *fou
 const char *hk_api_slot_put(struct hk_api *api);
 void hk_api_slot_restore(struct hk_api *api);
 
-/* What builtin functions are called by that have no vectorcall: PyCFunction_Type's tp_call. */
-extern ternaryfunc hk_api_builtin_call;
-
 /* Looks at objects of its own. Returns NULL if this interpreter has the structures that slots are
  * known in, or what differs. */
 const char *hk_api_layout_check(void);
@@ -77,10 +73,5 @@ void hk_api_free(struct hk_api *api);
  * installs one that does nothing else. Elsewhere nothing. Returns whether slots are asked. */
 bool hk_api_evaluator_begin(void);
 void hk_api_evaluator_end(void);
-
-/* A call of API took NS; FAILED: it raised. */
-void hk_api_numbers_add(struct hk_api *api, uint64_t ns, bool failed);
-/* New tuple (calls, errors, total, min, p50, p99, max) of NUMBERS, times in ns. */
-PyObject *hk_api_numbers_tuple(const struct hk_api_numbers *numbers);
 
 #endif

@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "apis.h"
+#include "apis_numbers.h"
 #include "beyond.h"
 
 struct hk_api_settings hk_api_settings;
@@ -31,8 +32,13 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Asks at an API's 1st, 2nd, 4th, 8th ... call, until the process is traced. */
 static void define_site(struct hk_api *api)
 {
+	api->asked++;
+	if (api->asked & (api->asked - 1)) {
+		return;
+	}
 	struct hk_site_text text = {
 	    .function = PyUnicode_AsUTF8AndSize(api->name, NULL),
 	    .library = PyUnicode_AsUTF8AndSize(api->library, NULL),
@@ -84,7 +90,7 @@ static bool begin(struct observed *call, struct hk_api *api)
 	    !(agent || settings->block || settings->report)) {
 		return false;
 	}
-	if (agent && api->site == HK_API_UNASKED) {
+	if (agent && api->site == HK_NO_SITE) {
 		define_site(api);
 	}
 	mine->depth[api->domain]++;
@@ -143,7 +149,7 @@ static PyObject *end(struct observed *call, PyObject *result)
 		hk_agent.hk_leave(&call->open, !result);
 	}
 	if (call->block && call->block == hk_api_settings.block) {
-		hk_api_numbers_add(api, ns, !result);
+		hk_api_numbers_add(&api->numbers, ns, !result);
 	}
 	if (result && call->start_ns && hk_api_settings.report) {
 		result = report(call, result, ns);
@@ -155,50 +161,16 @@ static PyObject *end(struct observed *call, PyObject *result)
 	return result;
 }
 
-/* The keywords of a vectorcall, whose values follow the COUNT positional ARGUMENTS. */
-static PyObject *keyword_dict(PyObject *const *arguments, Py_ssize_t count, PyObject *names)
-{
-	Py_ssize_t many = names ? PyTuple_Size(names) : 0;
-	PyObject *keywords = many ? PyDict_New() : NULL;
-
-	for (Py_ssize_t i = 0; keywords && i < many; i++) {
-		if (PyDict_SetItem(keywords, PyTuple_GetItem(names, i), arguments[count + i]) < 0) {
-			Py_CLEAR(keywords);
-		}
-	}
-	return keywords;
-}
-
-static PyObject *argument_tuple(PyObject *const *arguments, Py_ssize_t count)
-{
-	PyObject *tuple = PyTuple_New(count);
-
-	for (Py_ssize_t i = 0; tuple && i < count; i++) {
-		Py_INCREF(arguments[i]);
-		PyTuple_SetItem(tuple, i, arguments[i]);
-	}
-	return tuple;
-}
-
 /* What CPython does with a builtin function that has no vectorcall. */
 static PyObject *call_builtin(PyObject *function, PyObject *const *arguments, uintptr_t count_flags,
 			      PyObject *names)
 {
 	Py_ssize_t count = (Py_ssize_t)(count_flags & (uintptr_t)PY_SSIZE_T_MAX);
-	PyObject *keywords = keyword_dict(arguments, count, names);
-	PyObject *tuple = keywords || !PyErr_Occurred() ? argument_tuple(arguments, count) : NULL;
-	PyObject *result = NULL;
 
-	if (tuple &&
-	    (!Py_EnterRecursiveCall || !Py_EnterRecursiveCall(" while calling a Python object"))) {
-		result = hk_api_builtin_call(function, tuple, keywords);
-		if (Py_LeaveRecursiveCall) {
-			Py_LeaveRecursiveCall();
-		}
+	if (!PyInterpreterState_Get) { /* 3.8 */
+		return hk_make_call_of_3_8(function, arguments, count, names);
 	}
-	Py_XDECREF(tuple);
-	Py_XDECREF(keywords);
-	return result;
+	return _PyObject_MakeTpCall(PyThreadState_Get(), function, arguments, count, names);
 }
 
 static PyObject *original(struct hk_api *api, PyObject *self, void *second, uintptr_t third,

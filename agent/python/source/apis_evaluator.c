@@ -34,7 +34,7 @@ static bool stack_is_short(void)
 
 static hk_evaluate default_evaluator(void)
 {
-	return (hk_evaluate)(void *)_PyEval_EvalFrameDefault;
+	return (hk_evaluate)(void (*)(void))_PyEval_EvalFrameDefault;
 }
 
 static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
@@ -60,7 +60,7 @@ bool hk_api_evaluator_begin(void)
 	if (!ONLY_ON(version())) {
 		return true;
 	}
-	if (!_PyInterpreterState_SetEvalFrameFunc || !_PyInterpreterState_GetEvalFrameFunc) {
+	if (!_PyInterpreterState_SetEvalFrameFunc || !_PyEval_EvalFrameDefault) {
 		return false;
 	}
 	PyInterpreterState *interpreter = PyInterpreterState_Get();

@@ -1,7 +1,6 @@
-#include <stdlib.h>
-#include <string.h>
-
 #include "apis_numbers.h"
+
+#include <stdlib.h>
 
 /* Buckets: v = ns|32, s = msb(v)-5, index = (s<<5) + (ns>>s): 32 to the octave, as in the segment.
  */
@@ -22,12 +21,12 @@ static uint64_t middle_of(uint32_t bucket)
 	return lower + ((1ull << shift) >> 1);
 }
 
-void hk_api_numbers_add(struct hk_api *api, uint64_t ns, bool failed)
+void hk_api_numbers_add(struct hk_api_numbers **place, uint64_t ns, bool failed)
 {
-	struct hk_api_numbers *numbers = api->numbers;
+	struct hk_api_numbers *numbers = *place;
 
 	if (!numbers) {
-		numbers = api->numbers = calloc(1, sizeof(*numbers));
+		numbers = *place = calloc(1, sizeof(*numbers));
 		if (!numbers) {
 			return;
 		}

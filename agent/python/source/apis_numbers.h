@@ -3,7 +3,9 @@
 #ifndef HK_PYTHON_APIS_NUMBERS_H
 #define HK_PYTHON_APIS_NUMBERS_H
 
-#include "apis.h"
+#include <Python.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #define HK_API_BUCKETS (36u * 32u)
 
@@ -11,5 +13,12 @@ struct hk_api_numbers {
 	uint64_t calls, errors, total_ns, min_ns, max_ns;
 	uint64_t bucket[HK_API_BUCKETS];
 };
+
+/* A call took NS; FAILED: it raised. Makes *NUMBERS, by malloc, if it is NULL; without memory the
+ * call is left out. */
+void hk_api_numbers_add(struct hk_api_numbers **numbers, uint64_t ns, bool failed);
+
+/* New tuple (calls, errors, total, min, p50, p99, max) of NUMBERS, times in ns. */
+PyObject *hk_api_numbers_tuple(const struct hk_api_numbers *numbers);
 
 #endif

@@ -6,7 +6,6 @@
 
 /* Where CPython 3.8 to 3.13 keep what the stable ABI does not show, in bytes. */
 #define TYPE_VECTORCALL_OFFSET 56 /* PyTypeObject.tp_vectorcall_offset */
-#define TYPE_CALL 128		  /* PyTypeObject.tp_call */
 #define BUILTIN_METHOD 16	  /* PyCFunctionObject.m_ml */
 #define BUILTIN_VECTORCALL 48	  /* PyCFunctionObject.vectorcall */
 #define DESCRIPTOR_METHOD 40	  /* PyMethodDescrObject.d_method */
@@ -14,8 +13,6 @@
 #define METH_FAST 0x80 /* METH_FASTCALL */
 #define METH_KINDS (METH_VARARGS | METH_FAST | METH_NOARGS | METH_O)
 #define METH_ALSO_TYPE 0x200 /* METH_METHOD: a fifth argument */
-
-ternaryfunc hk_api_builtin_call;
 
 static PyTypeObject *builtin_type, *python_type, *descriptor_type;
 static size_t python_vectorcall;    /* PyFunctionObject.vectorcall */
@@ -50,12 +47,6 @@ static PyObject *sample_one(PyObject *self, PyObject *argument)
 	return argument;
 }
 
-static PyObject *sample_call(PyObject *self, PyObject *arguments, PyObject *keywords)
-{
-	(void)keywords;
-	return sample_varargs(self, arguments);
-}
-
 static PyMethodDef sample_functions[] = {
     {"sample_varargs", sample_varargs, METH_VARARGS, NULL},
     {"sample_one", sample_one, METH_O, NULL},
@@ -63,7 +54,6 @@ static PyMethodDef sample_functions[] = {
 };
 
 static PyType_Slot sample_slots[] = {
-    {Py_tp_call, (void *)sample_call},
     {Py_tp_methods, sample_functions},
     {0, NULL},
 };
@@ -74,6 +64,9 @@ static PyType_Spec sample_spec = {"hooktrace._native.Sample", sizeof(PyObject), 
 static const char *check_builtin(PyObject *varargs, PyObject *one)
 {
 	builtin_type = Py_TYPE(varargs);
+	if (!_PyObject_MakeTpCall) {
+		return "_PyObject_MakeTpCall";
+	}
 	if (word_at(builtin_type, TYPE_VECTORCALL_OFFSET) != (void *)BUILTIN_VECTORCALL) {
 		return "PyTypeObject.tp_vectorcall_offset";
 	}
@@ -89,13 +82,10 @@ static const char *check_type(PyObject *type)
 	PyObject *descriptor = PyObject_GetAttrString(type, "sample_varargs");
 	const char *differs = NULL;
 
-	if (word_at(type, TYPE_CALL) != (void *)sample_call) {
-		differs = "PyTypeObject.tp_call";
-	} else if (!descriptor || word_at(descriptor, DESCRIPTOR_METHOD) != &sample_functions[0]) {
+	if (!descriptor || word_at(descriptor, DESCRIPTOR_METHOD) != &sample_functions[0]) {
 		differs = "PyMethodDescrObject";
 	} else {
 		descriptor_type = Py_TYPE(descriptor);
-		hk_api_builtin_call = (ternaryfunc)word_at(builtin_type, TYPE_CALL);
 	}
 	Py_XDECREF(descriptor);
 	return differs;

@@ -49,17 +49,17 @@ extern PyTypeObject PyCMethod_Type HK_WEAK;
 /* 3.12 and later: a new reference to the value of a local variable, or NULL with an exception */
 PyObject *PyFrame_GetVarString(PyObject *frame, const char *name) HK_WEAK;
 
-/* since 3.9 */
-#undef Py_EnterRecursiveCall
-#undef Py_LeaveRecursiveCall
-int Py_EnterRecursiveCall(const char *where) HK_WEAK;
-void Py_LeaveRecursiveCall(void) HK_WEAK;
+/* all versions, the state only since 3.9: a call that asks no vectorcall */
+PyObject *_PyObject_MakeTpCall(PyThreadState *state, PyObject *callable, PyObject *const *arguments,
+			       Py_ssize_t count, PyObject *names) HK_WEAK;
+PyObject *hk_make_call_of_3_8(PyObject *callable, PyObject *const *arguments, Py_ssize_t count,
+			      PyObject *names) __asm__("_PyObject_MakeTpCall") HK_WEAK;
 
 /* up to 3.12: the vectorcall of a function that is written in Python */
 PyObject *_PyFunction_Vectorcall(PyObject *function, PyObject *const *arguments, size_t count,
 				 PyObject *names) HK_WEAK;
 
-/* since 3.12: changes it, and keeps specialised code from going around it */
+/* 3.12 and later: changes it, and keeps specialised code from going around it */
 void PyFunction_SetVectorcall(PyObject *function, hk_vectorcall call) HK_WEAK;
 
 #endif

@@ -1,15 +1,14 @@
-#include "tracer.h"
+#include "tracer_state.h"
 
 #include "agent.h"
 #include "beyond.h"
 #include "part.h"
 #include "tracer_calls.h"
 #include "tracer_evaluator.h"
+#include "tracer_module.h"
 #include "tracer_monitor.h"
 #include "tracer_site.h"
 #include "tracer_thread.h"
-
-struct hk_tracer hk_tracer = {.extra = -1};
 
 static bool is_monitored(void)
 {
@@ -28,7 +27,9 @@ static bool is_main_interpreter(void)
 static int check_place(void)
 {
 	if (!hk_agent.hk_site_define || !hk_agent.hk_enter || !hk_agent.hk_leave) {
-		PyErr_SetString(PyExc_RuntimeError, "cannot trace Python functions: no agent");
+		PyErr_SetString(
+		    PyExc_RuntimeError,
+		    "cannot trace Python functions: no agent (hooktrace.start() loads it)");
 		return -1;
 	}
 	if (!is_main_interpreter()) {
@@ -37,28 +38,20 @@ static int check_place(void)
 						    "traced");
 		return -1;
 	}
-	if (hk_tracer.extra < 0) {
-		hk_tracer.extra = PyUnstable_Eval_RequestCodeExtraIndex
-				      ? PyUnstable_Eval_RequestCodeExtraIndex(NULL)
-				      : _PyEval_RequestCodeExtraIndex(NULL);
-	}
-	if (hk_tracer.extra < 0) {
-		PyErr_SetString(PyExc_RuntimeError, "cannot trace Python functions: other tools "
-						    "have all places in code objects");
-		return -1;
-	}
 	return 0;
 }
 
-/* tracer_check(version, function, generator, list_append, bound): see tracer_evaluator.h and
- * tracer_calls.h. VERSION is 0x030b for 3.11. */
+/* tracer_check(version, code, fixed_bytes, function, generator, list_append, bound): see the checks
+ * of tracer_site.h, tracer_evaluator.h and tracer_calls.h. VERSION is 0x030b for 3.11. Returns
+ * whether calls of functions in C can be traced. */
 static PyObject *tracer_check(PyObject *module, PyObject *arguments)
 {
-	PyObject *function, *generator, *list_append, *bound;
+	PyObject *code, *function, *generator, *list_append, *bound;
+	Py_ssize_t fixed_bytes;
 
-	if (!PyArg_ParseTuple(arguments, "IOOOO", &hk_tracer.version, &function, &generator,
-			      &list_append, &bound) ||
-	    check_place() < 0) {
+	if (!PyArg_ParseTuple(arguments, "IOnOOOO", &hk_tracer.version, &code, &fixed_bytes,
+			      &function, &generator, &list_append, &bound) ||
+	    check_place() < 0 || hk_tracer_site_check(code, (size_t)fixed_bytes) < 0) {
 		return NULL;
 	}
 	if (!is_monitored() && hk_tracer_evaluator_check(function, generator) < 0) {
@@ -74,19 +67,25 @@ static PyObject *tracer_callbacks(PyObject *module, PyObject *disable)
 	return hk_tracer_monitor_callbacks(disable);
 }
 
+/* tracer_configure(prefixes, include, exclude, own, c_calls, modules, noter): see tracer_site.h,
+ * tracer_state.h and tracer_module.h. NOTER is a function or None. */
 static PyObject *tracer_configure(PyObject *module, PyObject *arguments)
 {
 	PyObject *prefixes, *include, *exclude, *own;
+	PyObject *noter;
 	int c_calls, modules;
 
 	(void)module;
-	if (!PyArg_ParseTuple(arguments, "O!O!O!Upp", &PyTuple_Type, &prefixes, &PyTuple_Type,
-			      &include, &PyTuple_Type, &exclude, &own, &c_calls, &modules) ||
+	if (!PyArg_ParseTuple(arguments, "O!O!O!UppO", &PyTuple_Type, &prefixes, &PyTuple_Type,
+			      &include, &PyTuple_Type, &exclude, &own, &c_calls, &modules,
+			      &noter) ||
 	    hk_tracer_site_configure(prefixes, include, exclude, own) < 0) {
 		return NULL;
 	}
 	hk_tracer.c_calls = c_calls;
 	hk_tracer.modules = modules;
+	hk_tracer.parameters = noter != Py_None;
+	hk_tracer_module_note_by(noter == Py_None ? NULL : noter);
 	Py_RETURN_NONE;
 }
 

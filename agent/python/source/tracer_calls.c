@@ -4,9 +4,9 @@
 
 #include "agent.h"
 #include "beyond.h"
-#include "tracer.h"
 #include "tracer_map.h"
 #include "tracer_site.h"
+#include "tracer_state.h"
 #include "tracer_thread.h"
 
 /* PyCFunctionObject.m_ml and PyMethodDescrObject.d_method */

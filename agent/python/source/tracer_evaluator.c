@@ -4,10 +4,10 @@
 
 #include "agent.h"
 #include "beyond.h"
-#include "tracer.h"
 #include "tracer_calls.h"
 #include "tracer_module.h"
 #include "tracer_site.h"
+#include "tracer_state.h"
 #include "tracer_thread.h"
 
 /* Where a PyFrameObject (up to 3.10) or _PyInterpreterFrame (3.11) keeps its code object, and
@@ -59,6 +59,9 @@ static uint32_t special_site(uint64_t mark, const void *frame)
 	     ((const char *)frame)[FRAME_OWNER_311] != OWNED_BY_GENERATOR)) {
 		return HK_NO_SITE;
 	}
+	if (mark & HK_MARK_STEP) {
+		hk_tracer_module_step(first_local(frame));
+	}
 	if (mark & HK_MARK_MODULE) {
 		return hk_tracer_module_site(first_local(frame), hk_mark_site(mark));
 	}
@@ -102,15 +105,13 @@ static inline PyObject *pass_on(PyThreadState *state, void *frame, int throwing,
 static inline bool is_plain(const struct hk_tracer_thread *thread, const void *frame,
 			    uint32_t *ret_site)
 {
-	void *mark = NULL;
-
 	if (HK_UNLIKELY(!thread || thread->period != hk_tracer.period || is_near_end(thread) ||
 			(thread->depth == 0 && thread->outer > 0))) {
 		return false;
 	}
-	_PyCode_GetExtra(code_of(frame), hk_tracer.extra, &mark);
-	*ret_site = hk_mark_site((uintptr_t)mark);
-	return hk_mark_kind((uintptr_t)mark) == hk_tracer.plain;
+	uint64_t mark = hk_tracer_site_read_mark(code_of(frame));
+	*ret_site = hk_mark_site(mark);
+	return hk_mark_kind(mark) == hk_tracer.plain;
 }
 
 /* A frame's evaluation ends in another period than it began in: its call has ended before. */

@@ -5,10 +5,10 @@
 
 #include "agent.h"
 #include "beyond.h"
-#include "tracer.h"
 #include "tracer_calls.h"
 #include "tracer_module.h"
 #include "tracer_site.h"
+#include "tracer_state.h"
 #include "tracer_thread.h"
 
 #define HAVE_VECTORCALL (1UL << 11) /* Py_TPFLAGS_HAVE_VECTORCALL, later than this stable ABI */
@@ -18,10 +18,9 @@ struct callback {
 	hk_vectorcall function;
 };
 
-/* None and DISABLE do not count references from 3.12 on, but other builds may. */
+/* From 3.12 on Py_None is immortal, so its references need not be counted. */
 static inline PyObject *none(void)
 {
-	Py_INCREF(Py_None);
 	return Py_None;
 }
 
@@ -50,14 +49,23 @@ static struct hk_tracer_thread *join(bool is_open)
 	return thread;
 }
 
-/* Returns the site of the module that the current frame calls, or OTHERWISE. */
-static uint32_t module_site(uint32_t otherwise)
+/* Returns the site of what the current frame, whose mark is MARK, calls. */
+static uint32_t site_of(uint64_t mark)
 {
+	uint32_t site = hk_mark_site(mark);
+
+	if (!(mark & (HK_MARK_MODULE | HK_MARK_STEP))) {
+		return site;
+	}
 	PyObject *frame = (PyObject *)PyEval_GetFrame(); /* borrowed */
 	PyObject *self = frame ? PyFrame_GetVarString(frame, "self") : NULL;
-	uint32_t site = hk_tracer_module_site(self, otherwise);
 
 	PyErr_Clear();
+	if (mark & HK_MARK_STEP) {
+		hk_tracer_module_step(self);
+	} else {
+		site = hk_tracer_module_site(self, site);
+	}
 	Py_XDECREF(self);
 	return site;
 }
@@ -70,11 +78,7 @@ static __attribute__((noinline)) PyObject *begin_slowly(PyObject *code, bool may
 	if (mark & HK_MARK_SKIP) {
 		return thread && may_disable ? never_again() : none();
 	}
-	uint32_t site = hk_mark_site(mark);
-	if (mark & HK_MARK_MODULE) {
-		site = module_site(site);
-	}
-	hk_tracer_thread_push(thread, (uintptr_t)code, site);
+	hk_tracer_thread_push(thread, (uintptr_t)code, site_of(mark));
 	return none();
 }
 
@@ -91,17 +95,15 @@ static __attribute__((noinline)) PyObject *end_slowly(PyObject *code, int failed
 static inline PyObject *begin(PyObject *code, bool may_disable)
 {
 	struct hk_tracer_thread *thread = hk_tracer_current;
-	void *mark = NULL;
+	uint64_t mark = hk_tracer_site_read_mark(code);
 
-	PyUnstable_Code_GetExtra(code, hk_tracer.extra, &mark);
 	if (HK_UNLIKELY(!thread || thread->period != hk_tracer.period ||
-			thread->top == thread->end ||
-			hk_mark_kind((uintptr_t)mark) != hk_tracer.plain)) {
+			thread->top == thread->end || hk_mark_kind(mark) != hk_tracer.plain)) {
 		return begin_slowly(code, may_disable);
 	}
 	struct hk_tracer_call *call = thread->top++;
 	call->key = (uintptr_t)code;
-	hk_agent.hk_enter(&call->open, hk_mark_site((uintptr_t)mark));
+	hk_agent.hk_enter(&call->open, hk_mark_site(mark));
 	return none();
 }
 
@@ -115,6 +117,22 @@ static inline PyObject *end(PyObject *code, int failed, bool may_disable)
 	}
 	thread->top--;
 	hk_agent.hk_leave(&thread->top->open, failed);
+	return none();
+}
+
+/* A C function is called, perhaps as the first that is seen of this thread. */
+static PyObject *begin_call(PyObject *callable)
+{
+	if (HK_UNLIKELY(!hk_tracer_current || hk_tracer_current->period != hk_tracer.period)) {
+		join(true);
+	}
+	hk_tracer_calls_begin(callable);
+	return none();
+}
+
+static PyObject *end_call(PyObject *callable, int failed)
+{
+	hk_tracer_calls_end(callable, failed);
 	return none();
 }
 
@@ -133,9 +151,9 @@ CALLBACK(start, begin(arguments[0], true))
 CALLBACK(throw, begin(arguments[0], false))
 CALLBACK(leave, end(arguments[0], 0, true))
 CALLBACK(unwind, end(arguments[0], 1, false))
-CALLBACK(call, (hk_tracer_calls_begin(arguments[2]), none()))
-CALLBACK(call_returned, (hk_tracer_calls_end(arguments[2], 0), none()))
-CALLBACK(call_raised, (hk_tracer_calls_end(arguments[2], 1), none()))
+CALLBACK(call, begin_call(arguments[2]))
+CALLBACK(call_returned, end_call(arguments[2], 0))
+CALLBACK(call_raised, end_call(arguments[2], 1))
 
 static const struct {
 	const char *event;

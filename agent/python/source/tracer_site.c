@@ -189,22 +189,29 @@ static uint64_t make_mark(PyObject *code)
 	if (hk_tracer.modules && hk_tracer_module_is_call(code)) {
 		flags |= HK_MARK_MODULE;
 	}
+	if (hk_tracer.parameters && hk_tracer_module_is_step(code)) {
+		flags |= HK_MARK_STEP;
+	}
 	return (uint64_t)site << 32 | settings << 8 | flags;
 }
 
-static void get_extra(PyObject *code, void **ret_value)
+uint64_t hk_tracer_site_ask_mark(PyObject *code)
 {
+	void *mark = NULL;
 	int result = PyUnstable_Code_GetExtra
-			 ? PyUnstable_Code_GetExtra(code, hk_tracer.extra, ret_value)
-			 : _PyCode_GetExtra(code, hk_tracer.extra, ret_value);
+			 ? PyUnstable_Code_GetExtra(code, hk_tracer.extra, &mark)
+			 : _PyCode_GetExtra(code, hk_tracer.extra, &mark);
 
 	if (result < 0) {
 		PyErr_Clear();
+		return 0;
 	}
+	return (uintptr_t)mark;
 }
 
-static void set_extra(PyObject *code, void *value)
+static void set_mark(PyObject *code, uint64_t mark)
 {
+	void *value = (void *)(uintptr_t)mark;
 	int result = PyUnstable_Code_SetExtra
 			 ? PyUnstable_Code_SetExtra(code, hk_tracer.extra, value)
 			 : _PyCode_SetExtra(code, hk_tracer.extra, value);
@@ -217,16 +224,66 @@ static void set_extra(PyObject *code, void *value)
 uint64_t hk_tracer_site_mark(PyObject *code)
 {
 	PyObject *type, *value, *traceback;
-	void *extra = NULL;
+	uint64_t mark = hk_tracer_site_read_mark(code);
 
-	get_extra(code, &extra);
-	uint64_t mark = (uintptr_t)extra;
 	if (hk_mark_kind(mark) >> 8 == settings && (mark & HK_MARK_KNOWN)) {
 		return mark;
 	}
 	PyErr_Fetch(&type, &value, &traceback);
 	mark = make_mark(code);
-	set_extra(code, (void *)(uintptr_t)mark);
+	set_mark(code, mark);
 	PyErr_Restore(type, value, traceback);
 	return mark;
+}
+
+/* ---- where marks are ---- */
+
+/* Returns the offset of the only word of CODE that is 0 in BEFORE and not now, or 0. */
+static size_t find_new_word(PyObject *code, const char *before, size_t bytes)
+{
+	size_t found = 0, count = 0;
+
+	for (size_t at = sizeof(void *); at + sizeof(uintptr_t) <= bytes; at += sizeof(uintptr_t)) {
+		uintptr_t was, is;
+		memcpy(&was, before + at, sizeof(was));
+		memcpy(&is, (const char *)code + at, sizeof(is));
+		if (!was && is) {
+			found = at;
+			count++;
+		}
+	}
+	return count == 1 ? found : 0;
+}
+
+static void find_marks(PyObject *code, size_t fixed_bytes)
+{
+	const uint64_t mark = 0x5ac3; /* any number */
+	char *before = malloc(fixed_bytes);
+
+	if (!before) {
+		return;
+	}
+	memcpy(before, code, fixed_bytes);
+	set_mark(code, mark);
+	hk_tracer.extra_slot = sizeof(Py_ssize_t) + (size_t)hk_tracer.extra * sizeof(void *);
+	hk_tracer.extra_at = find_new_word(code, before, fixed_bytes);
+	if (hk_tracer.extra_at && hk_tracer_site_read_mark(code) != mark) {
+		hk_tracer.extra_at = 0;
+	}
+	free(before);
+}
+
+int hk_tracer_site_check(PyObject *code, size_t fixed_bytes)
+{
+	/* A program may have several interpreters, one after the other. */
+	hk_tracer.extra = PyUnstable_Eval_RequestCodeExtraIndex
+			      ? PyUnstable_Eval_RequestCodeExtraIndex(NULL)
+			      : _PyEval_RequestCodeExtraIndex(NULL);
+	if (hk_tracer.extra < 0) {
+		PyErr_SetString(PyExc_RuntimeError, "cannot trace Python functions: other tools "
+						    "have all places in code objects");
+		return -1;
+	}
+	find_marks(code, fixed_bytes);
+	return 0;
 }

@@ -11,13 +11,14 @@
 #include <Python.h>
 #include <stdint.h>
 
-#include "tracer.h"
+#include "tracer_state.h"
 
 enum hk_mark_flag {
 	HK_MARK_KNOWN = 1,
 	HK_MARK_SKIP = 2,      /* left out, or the agent has no room for it */
 	HK_MARK_GENERATOR = 4, /* 3.11: its first evaluation makes the generator and runs nothing */
 	HK_MARK_MODULE = 8,    /* the call of a torch.nn.Module */
+	HK_MARK_STEP = 16,     /* the end of a torch.optim.Optimizer's step */
 };
 
 /* Which functions are traced and how they are called. PREFIXES are cut off the names of files, the
@@ -27,8 +28,29 @@ enum hk_mark_flag {
 int hk_tracer_site_configure(PyObject *prefixes, PyObject *include, PyObject *exclude,
 			     PyObject *own);
 
+/* Finds out where code objects of this build of CPython keep their extras, with CODE, which has
+ * none and is FIXED_BYTES long but for its end. Returns 0, or -1 with an exception if there is no
+ * place among them. */
+int hk_tracer_site_check(PyObject *code, size_t fixed_bytes);
+
 /* Returns the mark of CODE under these settings, which it makes if need be. */
 uint64_t hk_tracer_site_mark(PyObject *code);
+
+/* Returns the mark of CODE as CPython has it, 0 if there is none. */
+uint64_t hk_tracer_site_ask_mark(PyObject *code);
+
+/* The same, in a nanosecond. */
+static inline uint64_t hk_tracer_site_read_mark(PyObject *code)
+{
+	if (HK_UNLIKELY(hk_tracer.extra_at == 0)) {
+		return hk_tracer_site_ask_mark(code);
+	}
+	const char *extras = *(const char *const *)((const char *)code + hk_tracer.extra_at);
+	if (!extras || *(const Py_ssize_t *)extras <= hk_tracer.extra) {
+		return 0;
+	}
+	return *(const uint64_t *)(extras + hk_tracer.extra_slot);
+}
 
 /* Returns the site of CALLABLE, a function written in C, or HK_NO_SITE. */
 uint32_t hk_tracer_site_callable(PyObject *callable);

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "agent.h"
-#include "tracer.h"
+#include "tracer_state.h"
 
 /* An open call. KEY is its code object (from 3.12 on) or frame, or its PyMethodDef plus 1. None of
  * these is read. */

@@ -162,6 +162,17 @@ static void count(const Hk__Coverage *coverage, struct hk_report_process *row)
 	}
 }
 
+/* Returns how many sites are counted only, for lack of a thunk that could do more. */
+static uint32_t untimed(const Hk__Process *process)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < process->n_sites; i++) {
+		count += (process->sites[i]->flags & HK_SITE_COUNTED) != 0;
+	}
+	return count;
+}
+
 int hk_coverage_fill(struct hk_report *report, const Hk__Process *process,
 		     struct hk_report_process *row)
 {
@@ -174,9 +185,7 @@ int hk_coverage_fill(struct hk_report *report, const Hk__Process *process,
 	hk_device_time_fill(process, row);
 	if (process->coverage) {
 		count(process->coverage, row);
-		row->sites_untimed = process->n_sites > HK_SITES_TIMED
-					 ? (uint32_t)(process->n_sites - HK_SITES_TIMED)
-					 : 0;
+		row->sites_untimed = untimed(process);
 		note_all(notes, report, process, row);
 	}
 	fclose(notes);

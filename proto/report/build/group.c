@@ -229,6 +229,7 @@ static int take_function(struct hk_group *group, const Hk__Function *from, unsig
 			.total_ns = from->total_ns,
 			.self_ns = from->self_ns,
 			.outermost_ns = from->outermost_ns,
+			.inner_calls = from->inner_calls,
 			.bytes = from->bytes,
 			.device_ns = from->device_ns,
 			.have_device = from->have_device,

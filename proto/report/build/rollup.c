@@ -459,6 +459,7 @@ static int set_message(struct hk_rollup_group *group, const Hk__SnapshotRequest 
 	message->total_ns = numbers->total_ns;
 	message->self_ns = numbers->self_ns;
 	message->outermost_ns = numbers->outermost_ns;
+	message->inner_calls = numbers->inner_calls;
 	message->bytes = numbers->bytes;
 	message->min_ns = numbers->min_ns;
 	message->max_ns = numbers->max_ns;

@@ -104,7 +104,7 @@ void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
 	bool instant = hk_meaning_is_instant(site->meaning);
 	bool untimed = instant || site->level == HK_LEVEL_COUNT || site->level == HK_LEVEL_OFF;
 	uint64_t total = cell->total_ns, self = cell->self_ns;
-	uint64_t outermost = cell->outermost_ns, bytes = cell->bytes;
+	uint64_t outermost = cell->outermost_ns, bytes = cell->bytes, inner = cell->inner_calls;
 
 	numbers->timed = add_clamped(numbers->timed, timed);
 	numbers->weight = add_clamped(numbers->weight, hk_sample_weighted(timed, cell->sampled));
@@ -118,6 +118,7 @@ void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
 		self = scaled(&scale, self, cell->sampled_self_ns);
 		outermost = scaled(&scale, outermost, cell->sampled_outermost_ns);
 		bytes = scaled(&scale, bytes, cell->sampled_bytes);
+		inner = timed ? scaled(&(struct scale){scale.others, timed}, inner, inner) : inner;
 		numbers->estimated = true;
 	} else if (site->level == HK_LEVEL_SAMPLE && timed > 0 && timed < cell->calls) {
 		/* An older agent does not count samples apart: all timed calls are samples. */
@@ -125,6 +126,7 @@ void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
 		total = scaled(&scale, total, total);
 		self = scaled(&scale, self, self);
 		outermost = scaled(&scale, outermost, outermost);
+		inner = scaled(&scale, inner, inner);
 		numbers->estimated = true;
 	}
 	if (timed > 0) {
@@ -137,6 +139,7 @@ void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
 	numbers->total_ns = add_clamped(numbers->total_ns, total);
 	numbers->self_ns = add_clamped(numbers->self_ns, self);
 	numbers->outermost_ns = add_clamped(numbers->outermost_ns, outermost);
+	numbers->inner_calls = add_clamped(numbers->inner_calls, inner);
 	numbers->bytes = add_clamped(numbers->bytes, bytes);
 	numbers->have_device |= cell->device_ns > 0 || hk_meaning_is_activity(site->meaning);
 	numbers->device_ns = add_clamped(numbers->device_ns, cell->device_ns);
@@ -185,6 +188,7 @@ int hk_report_numbers_add(struct hk_report_numbers *numbers, const struct hk_rep
 	numbers->total_ns = add_clamped(numbers->total_ns, from->total_ns);
 	numbers->self_ns = add_clamped(numbers->self_ns, from->self_ns);
 	numbers->outermost_ns = add_clamped(numbers->outermost_ns, from->outermost_ns);
+	numbers->inner_calls = add_clamped(numbers->inner_calls, from->inner_calls);
 	numbers->bytes = add_clamped(numbers->bytes, from->bytes);
 	numbers->have_device |= from->have_device;
 	numbers->device_ns = add_clamped(numbers->device_ns, from->device_ns);

@@ -138,6 +138,7 @@ struct hk_report_numbers {
 	uint64_t weight;     /* calls that the timed ones stand for; the buckets count these */
 	uint64_t latency_ns; /* sum over the calls in `weight` */
 	uint64_t total_ns, self_ns, outermost_ns;
+	uint64_t inner_calls; /* inside of another call of the domain, as far as calls are timed */
 	uint64_t bytes;
 	uint64_t device_ns; /* on devices: of an activity its own, of a call of what it submitted */
 	uint64_t min_ns, max_ns, mean_ns, p50_ns, p90_ns, p99_ns;

@@ -247,6 +247,8 @@ static void write_call(const struct hk_report_call *call, struct hk_json *json)
 	put_if(json, "total_ns", n->have_total, n->total_ns);
 	put_if(json, "self_ns", n->have_total, n->self_ns);
 	put_if(json, "outermost_ns", n->have_total, n->outermost_ns);
+	put_if(json, "outermost_calls", n->have_total,
+	       n->inner_calls < n->calls ? n->calls - n->inner_calls : 0);
 	put_if(json, "device_ns", n->have_device, n->device_ns);
 	put_if(json, "bytes", n->have_bytes, n->bytes);
 	put_if(json, "min_ns", n->have_latency, n->min_ns);

@@ -51,7 +51,7 @@ def comes_later():
     same("before the import", apis.coverage().hooked, {})
     import toy
     same("after it", apis.coverage(), apis.start(TOY))
-    same("hooked", apis.coverage().hooked, {"toy": 19})
+    same("hooked", apis.coverage().hooked, {"toy": 20})
     same("left out", apis.coverage().left_out, {"is not called through its slot": 2})
     apis.stop()
     return toy
@@ -102,8 +102,8 @@ def classes(toy):
 
     class Better(toy.nn.Linear):
         pass
-    with observed({"nn.Linear": 2, "add": 1}):
-        Mine()(1), Better()(1), toy.nn.Linear()(1)
+    with observed({"nn.Linear": 2, "nn.Own": 1, "add": 1}):
+        Mine()(1), Better()(1), toy.nn.Linear()(1), toy.nn.Own()(1)
 
 
 def message(call):
@@ -297,7 +297,7 @@ def blocks(toy):
 
 
 def forked(toy):
-    """A child goes on by itself."""
+    """A child keeps its parent's APIs and counts for itself."""
     apis.start(TOY)
     apis.start_analysis()
     toy.add(1, 2)
@@ -352,6 +352,26 @@ def refusals(toy):
     same("unhooked", _native.apis_unhook(), 1)
 
 
+def tables(_toy):
+    """Of numbers that are known."""
+    a, b, other = (apis.Analysis(apis.Row(f"{prefix}.{name}", calls, 0, total, total / calls, 1, 2, 3, total) for name, calls, total in rows)
+                   for prefix, rows in (("torch", [("add", 2, 4000), ("Tensor.add", 2, 2000), ("relu", 1, 5_000_000)]), ("torch", [("add", 4, 2000)]),
+                                        ("mindspore", [("ops.add", 4, 3000), ("ops.exp", 1, 7)])))
+    same("order", [row.api for row in a], ["torch.relu", "torch.add", "torch.Tensor.add"])
+    same("text", [line.split()[:5] for line in a.text("calls", 2).splitlines()[1:]], [["torch.add", "2", "0", "4us", "2us"], ["torch.Tensor.add", "2", "0", "2us", "1us"]])
+    same("of a run", [tuple(apis.compare(a, b)["torch.add"]), tuple(apis.compare(a, b)["torch.relu"])[1:5]],
+         [("torch.add", 2, 4, 2000.0, 500.0, 4000, 2000, 4.0), (1, None, 5_000_000.0, None)])
+    across = apis.compare(a, other)
+    same("of frameworks", (across.labels, tuple(across["add"]), across["exp"].ratio), (("torch", "mindspore"), ("add", 4, 4, 1500.0, 750.0, 6000, 3000, 2.0), None))
+    same("lines", [len(across.text().splitlines()), across.text(1).split()[-1]], [4, "-"])
+    try:
+        a.text("speed")
+        raise AssertionError("sort_by")
+    except ValueError as error:
+        assert "expected one of" in str(error)
+    same("table", len(a.table()), 3)
+
+
 def sites(toy):
     apis.start(TOY)
     RECORDER.clear()
@@ -364,7 +384,7 @@ def sites(toy):
 def main():
     toy = comes_later()
     for case in (ways_to_call, inside, classes, errors, recursion, generators, threads, stop_within, restored, no_leak, reports, blocks, forked,
-                 interpreters_own, refusals, sites):
+                 interpreters_own, refusals, tables, sites):
         case(toy)
     print("done")
 

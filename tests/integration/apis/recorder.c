@@ -1,5 +1,5 @@
-/* A simulated agent: it counts what hooktrace's Python extension asks of an agent, and whether calls of a thread end in the reverse
- * order of their beginnings. */
+/* A simulated agent: it counts what hooktrace's Python extension asks of an agent, and whether
+ * calls of a thread end in the reverse order of their beginnings. */
 #define HOOKTRACE_AGENT
 #include <pthread.h>
 #include <stdatomic.h>

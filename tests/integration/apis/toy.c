@@ -1,4 +1,5 @@
-/* _toy: functions and methods in C of each kind, for CPython 3.8 and newer: what a framework is made of. */
+/* _toy: functions and methods in C of each kind, for CPython 3.8 and newer: what a framework is
+ * made of. */
 #include <Python.h>
 #include <sched.h>
 
@@ -95,8 +96,10 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, NULL}};
-static PyType_Spec spec = {"_toy.TensorBase", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_toy", .m_size = -1, .m_methods = functions};
+static PyType_Spec spec = {"_toy.TensorBase", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+			   slots};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_toy", .m_size = -1,
+					.m_methods = functions};
 
 PyMODINIT_FUNC PyInit__toy(void);
 PyMODINIT_FUNC PyInit__toy(void)

@@ -2,6 +2,7 @@
  *
  *     sites          all of it, once
  *     sites told     obeys lines of its input: "call N" makes N calls and says whether they are on
+ *     sites golden   calls for tests/golden: five nested ones, and one of a site with a long name
  *     sites sealed   defines and calls before and after it forbids itself nearly everything
  */
 #include <linux/seccomp.h>
@@ -66,6 +67,11 @@ static void back(void)
 	call(leaf, 0);
 }
 
+static void again(void)
+{
+	sites_around(NULL);
+}
+
 /* Calls of the library's function are hooked: one around the plain calls, one inside of them. */
 static void nest(void)
 {
@@ -73,7 +79,7 @@ static void nest(void)
 	for (int i = 0; i < 10; i++) {
 		hk_enter(&open, outer);
 		sites_around(back);
-		sites_around(NULL);
+		sites_around(again);
 		hk_leave(&open, 0);
 	}
 }
@@ -245,6 +251,16 @@ static int obey(void)
 	return 0;
 }
 
+static int for_golden(void)
+{
+	char name[2001];
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	recurse(define("recurse (model.py:4)"), 5);
+	call(define(name), 0);
+	return 0;
+}
+
 static int in_sandbox(void)
 {
 	call(leaf, 0);
@@ -271,7 +287,9 @@ int main(int argc, char **argv)
 	inner = define("inner (model.py:2)");
 	leaf = define("leaf (model.py:3)");
 	if (argc > 1) {
-		return strcmp(argv[1], "told") == 0 ? obey() : in_sandbox();
+		return strcmp(argv[1], "told") == 0	? obey()
+		       : strcmp(argv[1], "golden") == 0 ? for_golden()
+							: in_sandbox();
 	}
 	for (int i = 0; i < THREADS; i++) {
 		pthread_create(&thread[i], NULL, work, NULL);

@@ -336,6 +336,32 @@ static void segment_1_4_has_python_frames_and_kernels(void **state)
 	golden_close(&golden);
 }
 
+/* Sites that a program defined. */
+static void segment_1_5_has_sites_of_a_program(void **state)
+{
+	(void)state;
+	struct golden golden;
+	struct hk_cell_copy cell;
+	uint64_t cursor = 0, calls = 0, inner = 0, longest = 0;
+	golden_open(&golden, "1.5", "d4a5dfdd45a6d0555fe4130530145005.seg");
+	assert_int_equal(golden.header.minor, 5);
+	assert_int_equal(counts_of(&golden, "recurse (model.py:4)").calls, 5);
+	assert_int_equal(records_of(golden.reader), 6);
+	while (hk_reader_next_cell(golden.reader, &cursor, &cell) > 0) {
+		const struct hk_site_info *site = hk_reader_site(golden.reader, cell.site);
+		assert_string_equal(site->domain, "python");
+		assert_string_equal(site->library, "/srv/model.py");
+		assert_false(site->flags & HK_SITE_COUNTED);
+		longest = strlen(site->function) > longest ? strlen(site->function) : longest;
+		calls += cell.calls;
+		inner += cell.inner_calls;
+	}
+	assert_int_equal(longest, 2000);
+	assert_int_equal(calls, 6);
+	assert_int_equal(inner, 4);
+	golden_close(&golden);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +371,7 @@ int main(void)
 	    cmocka_unit_test(segment_1_2_names_untraced_processes),
 	    cmocka_unit_test(segment_1_3_has_stacks),
 	    cmocka_unit_test(segment_1_4_has_python_frames_and_kernels),
+	    cmocka_unit_test(segment_1_5_has_sites_of_a_program),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

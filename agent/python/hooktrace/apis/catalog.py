@@ -21,15 +21,13 @@ class Framework(NamedTuple):
     """Where a framework keeps its APIs. All names are dotted, and what an installed version lacks is passed over.
 
     NAME is the module to import, and the domain of its calls. NAMESPACES are modules whose public functions are APIs. TENSORS
-    are classes whose public methods and operators are. LAYERS are pairs of a module and a base class: the module's public
-    subclasses are APIs, called through CALL, the names of the base class's method, the first that is there. INSIDE are modules
-    of functions that the others are made of. SKIP are helpers that are no APIs.
+    are classes whose public methods and operators are. LAYERS are pairs of a module and a base class: calls of objects of the
+    module's public subclasses are APIs. INSIDE are modules of functions that the others are made of. SKIP are helpers.
     """
     name: str
     namespaces: Tuple[str, ...] = ()
     tensors: Tuple[str, ...] = ()
     layers: Tuple[Tuple[str, str], ...] = ()
-    call: Tuple[str, ...] = ("__call__",)
     inside: Tuple[str, ...] = ()
     skip: Tuple[str, ...] = ()
 
@@ -55,9 +53,9 @@ FRAMEWORKS: Dict[str, Framework] = {framework.name: framework for framework in (
     ),
     Framework(
         name="mindspore",
-        namespaces=("mindspore.mint.nn.functional", "mindspore.mint.linalg", "mindspore.mint", "mindspore.ops", "mindspore.numpy"),
+        namespaces=("mindspore.ops", "mindspore.mint.nn.functional", "mindspore.mint.linalg", "mindspore.mint", "mindspore.numpy"),
         tensors=("mindspore.Tensor",),
-        layers=(("mindspore.mint.nn", "mindspore.nn.Cell"), ("mindspore.nn", "mindspore.nn.Cell"), ("mindspore.ops", "mindspore.ops.Primitive")),
+        layers=(("mindspore.nn", "mindspore.nn.Cell"), ("mindspore.mint.nn", "mindspore.nn.Cell"), ("mindspore.ops", "mindspore.ops.Primitive")),
         inside=("mindspore._c_expression",),
     ),
 )}
@@ -144,16 +142,23 @@ def functions(framework: Framework, inside: bool) -> Iterator[Api]:
                 yield api
 
 
+def _call(layer: type) -> Optional[Any]:
+    """The function that calls objects of LAYER, or None if it is not written in Python."""
+    found = next((vars(base)["__call__"] for base in layer.__mro__ if "__call__" in vars(base)), None)
+    return found if isinstance(found, types.FunctionType) else None
+
+
 def layers(framework: Framework) -> List[Layers]:
     """The classes of FRAMEWORK whose objects are called, in groups with one function each."""
     groups: Dict[int, Layers] = {}
     for dotted, base_name in framework.layers:
         namespace, base = resolve(dotted), resolve(base_name)
-        call = next((vars(base)[name] for name in framework.call if name in vars(base)), None) if isinstance(base, type) else None
-        if namespace is None or not isinstance(call, types.FunctionType):
+        if namespace is None or not isinstance(base, type):
             continue
-        group = groups.setdefault(id(call), Layers(base_name, dotted, call, {}))
         for name, value in sorted(vars(namespace).items()):
-            if isinstance(value, type) and issubclass(value, base) and value is not base and not name.startswith("_"):
-                group.classes.setdefault(value, f"{dotted}.{name}")
+            if not isinstance(value, type) or not issubclass(value, base) or value is base or name.startswith("_"):
+                continue
+            call = _call(value)
+            if call is not None:
+                groups.setdefault(id(call), Layers(base_name, dotted, call, {})).classes.setdefault(value, f"{dotted}.{name}")
     return list(groups.values())

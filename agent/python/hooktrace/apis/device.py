@@ -25,10 +25,13 @@ def _paddle(paddle: Any) -> Optional[Callable[[], None]]:
     return None
 
 
-def _mindspore(mindspore: Any) -> Optional[Callable[[], None]]:
-    # Its operators run on threads of their own, on a processor too.
-    from mindspore.common.api import _pynative_executor  # type: ignore[import-not-found]
-    return _pynative_executor.sync
+def _mindspore(_: Any) -> Optional[Callable[[], None]]:
+    # Its operators run on threads of their own, on a processor too. The executor has moved between versions.
+    for name in ("mindspore.graph.api", "mindspore.common.api"):
+        executor = getattr(sys.modules.get(name), "_pynative_executor", None)
+        if executor is not None:
+            return executor.sync
+    return None
 
 
 _WAYS = {"torch": _torch, "paddle": _paddle, "mindspore": _mindspore}

@@ -1,1 +1,1 @@
-"""hooktrace.compat: the names and outputs of the tools that hooktrace takes the place of."""
+"""Names of older tools, made of this package."""

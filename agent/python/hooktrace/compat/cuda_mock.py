@@ -48,12 +48,16 @@ def set_level(level: str) -> None:
     os.environ["LOG_LEVEL"] = level
 
 
-def _install(library: str, symbol: str, new_library: str, new_symbol: str) -> bool:
-    """Has the calls of SYMBOL that LIBRARY makes go to NEW_SYMBOL of NEW_LIBRARY. Returns whether a slot does."""
+def _install(library: objects.Object, symbol: str, new_library: str, new_symbol: str) -> bool:
+    """Has the calls of SYMBOL that the object LIBRARY makes go to NEW_SYMBOL of NEW_LIBRARY. Returns whether a slot does."""
     _start()
-    replacement = hooks.replace(symbol, f"{new_library}:{new_symbol}", caller=library)
-    _installed[library, symbol] = replacement
+    replacement = hooks.replace(symbol, f"{new_library}:{new_symbol}", caller=library.name)
+    _installed[library.name, symbol] = replacement
     return replacement.slots > 0
+
+
+def _is_file(one: objects.Object, path: str) -> bool:
+    return os.path.realpath(one.path) == os.path.realpath(path)
 
 
 def internal_install_hook(source: str, target: str, symbol: str, library: str, new_symbol: str) -> int:
@@ -68,8 +72,8 @@ def internal_install_hook(source: str, target: str, symbol: str, library: str, n
 def internal_install_hook_regex(source: str, target: str, symbol: str, library: str, new_symbol: str) -> int:
     """The same with a regular expression for the path of TARGET."""
     del source  # a symbol has one definition that calls reach
-    chosen = [path for path in objects.loaded() if re.search(target, path) and os.path.realpath(path) != os.path.realpath(library)]
-    return sum(_install(path, symbol, str(library), new_symbol) for path in chosen if symbol in objects.imports(path))
+    chosen = [one for one in objects.loaded() if re.search(target, one.path) and not _is_file(one, library)]
+    return sum(_install(one, symbol, str(library), new_symbol) for one in chosen if symbol in objects.imports(one.path))
 
 
 class HookInstaller:
@@ -82,14 +86,14 @@ class HookInstaller:
     def __init__(self, lib: str) -> None:
         self.lib = str(lib)
         self.installed: List[Tuple[str, str]] = []
-        for path in objects.loaded():
-            if os.path.realpath(path) != os.path.realpath(self.lib) and self.is_target_lib(path):
-                self._install(path)
+        for one in objects.loaded():
+            if not _is_file(one, self.lib) and self.is_target_lib(one.path):
+                self._install(one)
 
-    def _install(self, path: str) -> None:
-        for symbol in sorted(objects.imports(path)):
-            if self.is_target_symbol(symbol) and _install(path, symbol, self.lib, self.new_symbol_name(symbol)):
-                self.installed.append((path, symbol))
+    def _install(self, one: objects.Object) -> None:
+        for symbol in sorted(objects.imports(one.path)):
+            if self.is_target_symbol(symbol) and _install(one, symbol, self.lib, self.new_symbol_name(symbol)):
+                self.installed.append((one.path, symbol))
 
     def is_target_lib(self, name: str) -> bool:
         """Whether calls of the library with path NAME are changed."""

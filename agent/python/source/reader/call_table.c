@@ -277,7 +277,7 @@ static int put_text(struct hk_call_table *table, size_t at, const char *text, si
 	if (size > TEXT_LIMIT - column->text_used) {
 		return -EFBIG;
 	}
-	if (column->text_used + size > column->text_capacity) {
+	if (!to->data || column->text_used + size > column->text_capacity) {
 		size_t capacity = (column->text_used + size) * 2 + 4096;
 		char *grown = realloc(to->data, capacity);
 		if (!grown) {

@@ -26,7 +26,7 @@ static int reserve(struct hk_words *words, size_t used, size_t size)
 		words->offsets = offsets;
 		words->offset_capacity = capacity;
 	}
-	if (used + size > words->capacity) {
+	if (!words->bytes || used + size > words->capacity) {
 		size_t capacity = (used + size) * 2 + 1024;
 		char *bytes = realloc(words->bytes, capacity);
 		if (!bytes) {

@@ -1,0 +1,3 @@
+#include "tracer_state.h"
+
+struct hk_tracer hk_tracer = {.extra = -1};
