@@ -90,6 +90,18 @@ def recorded(run, job):
     return collections.Counter((event["pid"], event["name"]) for event in events if event["ph"] == "X")
 
 
+def check_whole(run, job, ranks, windows):
+    """In the files of the whole job, the last step of a window ends with it, and not with the next step that is recorded."""
+    run.cli("export", job, "--format", "kineto", "-o", f"{job}.kineto")
+    for rank in range(ranks):
+        rows = [event for event in kineto_check.Kineto(os.path.join(f"{job}.kineto", f"rank{rank}.json")).events if event["ph"] == "X"]
+        steps = {event["name"]: event for event in rows if event["name"].startswith("ProfilerStep#")}
+        expect(f"{job}: rank {rank}: steps", sorted(steps), sorted(f"ProfilerStep#{step}" for marks in windows.values() for step in marks))
+        for marks, following in zip(list(windows.values()), list(windows.values())[1:]):
+            last, then = steps[f"ProfilerStep#{marks[-1]}"], steps[f"ProfilerStep#{following[0]}"]
+            expect_true(f"{job}: rank {rank}: {last['name']} ends before {then['name']}", last["ts"] + last["dur"] < then["ts"])
+
+
 def check_job(run, name, ranks, python, windows, steps, words):
     """A job of RANKS processes of PYTHON with STEPS steps, whose handlers are called for WINDOWS, {step_num: numbers of their steps}.
 
@@ -102,6 +114,7 @@ def check_job(run, name, ranks, python, windows, steps, words):
     report = run.report(run.path(name, name))
     rows = calls_of(report)
     records = recorded(run, run.path(name, name))
+    check_whole(run, run.path(name, name), ranks, windows)
     all_steps = [step for marks in windows.values() for step in marks if step < steps] + [steps]
     for rank in range(ranks):
         process = next(row["pid"] for row in report["ranks"] if row["rank"] == rank)
