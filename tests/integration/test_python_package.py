@@ -3,8 +3,10 @@
 
 Counts of ranges, marks, steps, counters and of a C call, os.getppid(), are those of the program, over its threads, a fork and a subprocess.
 """
+import glob
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -290,6 +292,11 @@ def check_run(case):
             done = case.start(*before, *arguments, "a", "-b", check=False)
             wanted = f"__main__ True ['a', '-b'] True 42 {'run' in before}\n"
             expect(f"{case.version}: {' '.join(before + arguments)}", (done.returncode, done.stdout, done.stderr), (5, wanted, ""))
+    counted = case.script("counted.py", "def counted():\n    pass\nfor _ in range(20):\n    counted()\n")
+    done = case.start("-m", "hooktrace", "run", "-q", "--python", "--hooks", "mpi", "--store", "parts", "--job", "tracer", counted)
+    expect(f"{case.version}, --python: on standard error", done.stderr, "")
+    rows = case.closed(os.path.join(case.directory, "parts", "tracer"))["calls"]
+    expect(f"{case.version}, --python: calls", [row["calls"] for row in rows if row["function"].startswith("counted (")], [20])
     done = case.start("-m", "hooktrace", "run", "--hooks=mpi", check=False)
     expect_true(f"{case.version}: no script: {done.stderr}", done.returncode == 2 and "no script was given" in done.stderr)
     done = case.start("-m", "hooktrace", "walk", check=False)
@@ -320,6 +327,15 @@ def check_shared(case):
     collector.wait()
 
 
+def check_versions(run):
+    """The modules need nothing newer than glibc 2.17, and of libraries libc alone."""
+    for path in glob.glob(os.path.join(run.build, "python", "hooktrace", "*.so")):
+        shown = run.command("objdump", "-pT", path).stdout
+        newer = {text for text, minor in re.findall(r"(GLIBC_2\.(\d+)\S*)", shown) if int(minor) > 17}
+        expect(f"{os.path.basename(path)}: versions above 2.17", newer, set())
+        expect(f"{os.path.basename(path)}: libraries", re.findall(r"NEEDED\s+(\S+)", shown), ["libc.so.6"])
+
+
 def path_without_cli():
     return os.pathsep.join(directory for directory in os.environ["PATH"].split(os.pathsep) if not os.path.exists(os.path.join(directory, "hookcli")))
 
@@ -341,6 +357,7 @@ def test(run):
             check(case)
     for check in ending:
         expect("the end of a check", next(check, None), None)
+    check_versions(run)
     check_ranks(cases[0])
     check_shared(cases[0])
     pythons.say_left_out([version for version, _ in found])

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from typing import List, NoReturn, Set, Tuple
 
-from . import agent, collector, startup
+from . import agent, hookcli, startup
 
 USAGE = 2
 UNUSABLE = 125  # as hookcli run
@@ -51,7 +51,7 @@ def split(arguments: List[str], valued: Set[str]) -> Tuple[List[str], List[str],
 
 
 def run(arguments: List[str]) -> NoReturn:
-    cli = collector.find_cli()
+    cli = hookcli.find()
     if cli is None:
         fail("hookcli is neither beside this package nor in PATH: `pip install hooktrace-tools`", UNUSABLE)
     options, variables, program = split(arguments, with_value(cli))

@@ -2,7 +2,6 @@
 import fcntl
 import os
 import shlex
-import shutil
 import struct
 import subprocess
 from typing import Dict, List, Optional, Tuple
@@ -16,14 +15,6 @@ FLOCK = "hhqqi4x"
 
 class CollectorError(RuntimeError):
     """There is no collector and none can be started; the text says why and what to do."""
-
-
-def find_cli() -> Optional[str]:
-    """The path of hookcli: of the package hooktrace_tools, of the build tree that this package is in, or in PATH. None if it is nowhere."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    beside = [os.path.join(os.path.dirname(here), "hooktrace_tools", "bin", "hookcli"),
-              os.path.join(os.path.dirname(os.path.dirname(here)), "cli", "hookcli")]
-    return next((path for path in beside if os.access(path, os.X_OK)), None) or shutil.which("hookcli")
 
 
 def _run_directories() -> List[str]:

@@ -8,7 +8,7 @@ import threading
 import warnings
 from typing import Any, Dict, Iterator, Optional, Sequence, Tuple, Union
 
-from . import _native, agent, collector
+from . import _native, agent, collector, hookcli
 
 Words = Union[str, Sequence[str], None]
 Part = Union[bool, Dict[str, Any]]  # whether a part starts, or with which arguments
@@ -73,7 +73,7 @@ def _take_back(environment: Dict[str, Tuple[Optional[str], str]]) -> None:
 
 def _find_collector(file: str, settings: Dict[str, str]) -> Tuple[Dict[str, str], Optional[str]]:
     """Variables of a job, and its directory if it is known."""
-    cli = collector.find_cli()
+    cli = hookcli.find()
     if cli:
         return collector.start(cli, file, settings)
     directory = collector.running()

@@ -1,7 +1,6 @@
-#include <pthread.h>
-
 #include "apis.h"
 #include "beyond.h"
+#include "old_glibc.h"
 
 /* CPython 3.11 runs calls between Python functions without their slots, unless a frame evaluator is
  * installed. Under one each call takes C stack, so this one ends a recursion before the stack. */

@@ -1,21 +1,10 @@
 #include "tracer_thread.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "beyond.h"
+#include "old_glibc.h"
 #include "tracer_site.h"
-
-/* Newer glibcs have these under newer versions, which older ones lack. */
-#ifdef __x86_64__
-#define OLDEST "GLIBC_2.2.5"
-#else
-#define OLDEST "GLIBC_2.17"
-#endif
-__asm__(".symver pthread_key_create, pthread_key_create@" OLDEST);
-__asm__(".symver pthread_setspecific, pthread_setspecific@" OLDEST);
-__asm__(".symver pthread_getattr_np, pthread_getattr_np@" OLDEST);
-__asm__(".symver pthread_attr_getstack, pthread_attr_getstack@" OLDEST);
 
 /* An evaluation leaves so much of the stack to what is called without one. */
 #define ROOM_BYTES (256 * 1024)

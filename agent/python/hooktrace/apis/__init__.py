@@ -163,6 +163,11 @@ def start(frameworks: Optional[Iterable[Union[str, Framework]]] = None, hook_ins
         return session.coverage
 
 
+def start_from_environment(value: str) -> None:
+    """start() for HOOK_PYTHON_APIS=VALUE: "1" for all frameworks, or names of them with commas between. ValueError: one is not known."""
+    start(None if value == "1" else value.split(","))
+
+
 def stop() -> None:
     """Restores every slot. Calls that are open end as they began. Does nothing if start() was not called."""
     global _session

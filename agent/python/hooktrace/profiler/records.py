@@ -12,7 +12,7 @@ import time
 import warnings
 from typing import IO, Any, Dict, Iterator, List, Optional, Tuple
 
-from .. import collector
+from .. import hookcli
 from .averages import Event, nest
 from .recording import COUNTER, ProfilerError, Window
 
@@ -30,7 +30,7 @@ Row = Dict[str, Any]
 
 def _cli() -> str:
     """hookcli's path. Raises ProfilerError if it is nowhere."""
-    cli = collector.find_cli()
+    cli = hookcli.find()
     if cli is None:
         raise ProfilerError("hookcli, which reads the records, is neither beside this package nor in PATH: `pip install hooktrace-tools`")
     return cli

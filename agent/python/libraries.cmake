@@ -1,0 +1,16 @@
+# For `pip install ./agent/python`: hooktrace._reader, which hooktrace.open needs, is built where all libraries of proto are. Elsewhere
+# the package has the agent and hooktrace._native alone.
+set(HK_AGENT_ONLY OFF)
+find_program(HK_PACKAGE_protoc protoc-c)
+find_package(PkgConfig QUIET)
+set(missing)
+foreach(library nng mbedtls mbedx509 mbedcrypto jansson inih elf zstd xxhash protobuf-c iberty)
+  find_library(HK_PACKAGE_${library} ${library})
+  if(NOT HK_PACKAGE_${library})
+    list(APPEND missing ${library})
+  endif()
+endforeach()
+if(missing OR NOT HK_PACKAGE_protoc OR NOT PKG_CONFIG_FOUND)
+  message(STATUS "hooktrace.open is left out: no protoc-c, pkg-config, or library: ${missing}")
+  set(HK_AGENT_ONLY ON)
+endif()
