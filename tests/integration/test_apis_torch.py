@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import sys
+import textwrap
 
 from harness import Run, expect, expect_true, main
 from test_apis import HERE, package_path
@@ -77,7 +78,8 @@ def check_counts(run: Run, python):
 def check_page(run: Run, python):
     """The example of the manual."""
     with open(PAGE, encoding="utf-8") as page:
-        example = page.read().split("```python\n")[1].split("```")[0]
+        text = page.read()
+    example = textwrap.dedent(text[text.index("    import torch"):text.index("This prints")])
     shown = run.command(python, "-c", example, env={"PYTHONPATH": package_path(run), "PYTHONDONTWRITEBYTECODE": "1"}).stdout
     expect_true(f"the example shows {shown}", shown.startswith("api ") and "torch.Tensor.__matmul__" in shown)
 
