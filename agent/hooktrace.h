@@ -102,7 +102,8 @@ int hk_is_on(uint32_t site) HOOKTRACE_WEAK;
 
 /* A call of SITE begins on this thread, and ends. OPEN is written by the first, whatever happens,
  * and read by the second. Calls of a thread end in the reverse order of their beginnings; hk_leave
- * of an outer call ends those that began after it. FAILED: it ended with an error. */
+ * of an outer call ends those that began after it, calls of hooked functions too. A call of
+ * HK_NO_SITE counts as one that found no room. FAILED: it ended with an error. */
 void hk_enter(struct hk_open *open, uint32_t site) HOOKTRACE_WEAK;
 void hk_leave(struct hk_open *open, int failed) HOOKTRACE_WEAK;
 

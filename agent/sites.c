@@ -29,6 +29,12 @@ void hk_sites_start(const struct hk_hookset *hookset)
 	sites_hookset = hookset;
 }
 
+uint8_t hk_sites_level(const char *function, const char *library, uint8_t *ret_pinned)
+{
+	uint32_t stack_rate; /* a plain call keeps no stack */
+	return hk_hookset_level(sites_hookset, function, library, ret_pinned, &stack_rate);
+}
+
 /* Returns as much of TEXT as counts. No NULL: then OTHERWISE. */
 static struct hk_plain_text cut(const char *text, const char *otherwise, size_t most)
 {
@@ -50,9 +56,8 @@ EXPORTED uint32_t hk_site_define(const struct hk_site_text *text)
 	    .function = cut(text->function, "?", FUNCTION_BYTES),
 	    .library = cut(text->library, "*", LIBRARY_BYTES),
 	};
-	uint32_t stack_rate; /* a plain call keeps no stack */
-	request.level = hk_hookset_level(sites_hookset, request.function.start,
-					 request.library.start, &request.pinned, &stack_rate);
+	request.level =
+	    hk_sites_level(request.function.start, request.library.start, &request.pinned);
 	uint32_t site = request.hook ? hk_plain_site_define(&request) : HK_PLAIN_NONE;
 	if (site == HK_PLAIN_NONE) {
 		hk_process_untracked();

@@ -164,7 +164,8 @@ static bool resume_sites(const struct hk_hookset *set)
 		return false;
 	}
 	hk_rules_forget();
-	hk_site_resume(set == last.set, set);
+	hk_sites_start(set);
+	hk_site_resume(set == last.set, hk_sites_level);
 	hk_process_unlock();
 	return true;
 }

@@ -345,12 +345,12 @@ void hk_site_retire(struct hk_span span)
 	hk_process_unlock();
 }
 
-void hk_site_resume(bool same_hooks, const struct hk_hookset *set)
+void hk_site_resume(bool same_hooks, hk_site_level *level)
 {
 	for (uint32_t i = 0; i < site_count && !same_hooks; i++) {
 		retire(i);
 	}
 	live = same_hooks ? live : 0;
-	hk_site_table_renew(set);
+	hk_site_table_renew(level);
 	hk_site_table_relevel_all();
 }

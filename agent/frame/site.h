@@ -14,10 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/frame/site_table.h"
 #include "agent/object/object.h"
 #include "hooks/hook.h"
-
-struct hk_hookset;
 
 struct hk_site_request {
 	const struct hk_hook *hook;
@@ -50,9 +49,9 @@ bool hk_site_is_thunk(const void *address);
 void hk_site_cut(void);
 
 /* Tracing begins once more, after hk_site_table_pass_all. SAME_HOOKS: under the hooks of before;
- * otherwise the sites of functions are retired. Plain sites get their levels from SET. Under the
+ * otherwise the sites of functions are retired. Plain sites get their LEVEL again. Under the
  * process lock. */
-void hk_site_resume(bool same_hooks, const struct hk_hookset *set);
+void hk_site_resume(bool same_hooks, hk_site_level *level);
 
 /* Returns the original behind a thunk, which restores copied pointers, or NULL if it is no thunk.
  */

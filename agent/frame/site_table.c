@@ -5,7 +5,6 @@
 #include "agent/frame/limit.h"
 #include "agent/frame/plan.h"
 #include "agent/frame/rules.h"
-#include "agent/hooks/hookset.h"
 #include "agent/memory/arena.h"
 #include "agent/record/process.h"
 #include "hooks/signature.h"
@@ -232,7 +231,7 @@ void hk_site_table_publish_all(void)
 	}
 }
 
-void hk_site_table_renew(const struct hk_hookset *set)
+void hk_site_table_renew(hk_site_level *level)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t index = hk_site_table_find(i)->index;
@@ -240,9 +239,7 @@ void hk_site_table_renew(const struct hk_hookset *set)
 		site->entry = NULL; /* it was in the segment that was closed */
 		site->ceiling = 0;
 		if (index >= HK_PLAIN_FIRST) {
-			site->own_level =
-			    hk_hookset_level(set, site->function, site->library, &site->own_pinned,
-					     &site->own_stack_rate);
+			site->own_level = level(site->function, site->library, &site->own_pinned);
 		}
 	}
 }

@@ -21,7 +21,6 @@
 
 #define HK_PLAIN_CHUNK 1024u
 
-struct hk_hookset;
 struct hk_site;
 
 /* What calls of plain sites read of them; NULL: none yet. */
@@ -83,9 +82,12 @@ void hk_site_table_pass_all(void);
  * Under the process lock. */
 void hk_site_table_publish_all(void);
 
-/* Forgets the entries and ceilings of the segment that was closed. Plain sites get their levels
- * from SET. Under the process lock. */
-void hk_site_table_renew(const struct hk_hookset *set);
+/* Returns the level (enum hk_level) of a plain site, and whether it is pinned. */
+typedef uint8_t hk_site_level(const char *function, const char *library, uint8_t *ret_pinned);
+
+/* Forgets the entries and ceilings of the segment that was closed. Plain sites get their LEVEL
+ * again. Under the process lock. */
+void hk_site_table_renew(hk_site_level *level);
 
 /* Sets the level of every site from its own, the rules and the ceilings (rules.h). Returns true if
  * the loader may have overwritten a slot, because calls passed through its stub. Under the process

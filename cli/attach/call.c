@@ -24,6 +24,11 @@
 #define RED_ZONE 128u
 #define WAIT_MS 5000
 #define SYSCALL_BYTES 2u
+/* How the kernel marks a system call that it starts again. */
+#define ERESTARTSYS 512
+#define ERESTARTNOINTR 513
+#define ERESTARTNOHAND 514
+#define ERESTART_RESTARTBLOCK 516
 #define RESTORER_BYTES 9u
 
 /* The area in the process, from its start: a page of code, data, the stack. */
@@ -123,11 +128,27 @@ static int set_registers(pid_t tid, const struct user_regs_struct *registers)
 	return ptrace(PTRACE_SETREGS, tid, NULL, registers) < 0 ? -errno : 0;
 }
 
+/* Sets REGISTERS to start the system call again in which the thread was stopped, as the kernel does
+ * where no handler ran. */
+static void restart(struct user_regs_struct *registers)
+{
+	long result = (long)registers->rax;
+	bool again =
+	    result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND;
+
+	if ((long)registers->orig_rax >= 0 && (again || result == -ERESTART_RESTARTBLOCK)) {
+		registers->rax = again ? registers->orig_rax : SYS_restart_syscall;
+		registers->rip -= SYSCALL_BYTES;
+	}
+	registers->orig_rax = ~0ULL; /* not once more */
+}
+
 static int save(struct hk_remote *remote)
 {
 	struct iovec state = {remote->state, sizeof(remote->state)};
 	int r = get_registers(remote->tid, &remote->registers);
 
+	restart(&remote->registers);
 	if (r == 0 &&
 	    (ptrace(PTRACE_GETREGSET, remote->tid, NT_X86_XSTATE, &state) < 0 ||
 	     ptrace(PTRACE_GETSIGMASK, remote->tid, sizeof(remote->mask), &remote->mask) < 0)) {
@@ -147,54 +168,36 @@ long hk_remote_system_call(const struct hk_held *held)
 
 /* ---- the frame that the thread returns from ---- */
 
-/* Returns the system call's number and address in FRAME as the kernel does where no handler ran. */
-static void restart(struct frame *frame, const struct user_regs_struct *registers)
-{
-	long result = (long)registers->rax;
-
-	if ((long)registers->orig_rax < 0) {
-		return;
-	}
-	if (result == -512 || result == -513 || result == -514) {
-		frame->rax = registers->orig_rax;
-		frame->rip = registers->rip - SYSCALL_BYTES;
-	} else if (result == -516) {
-		frame->rax = SYS_restart_syscall;
-		frame->rip = registers->rip - SYSCALL_BYTES;
-	}
-}
-
 /* The bytes of FRAME but for its state, which only this call fills. */
 static struct frame make_frame(const struct hk_remote *remote, uint64_t state)
 {
 	const struct user_regs_struct *r = &remote->registers;
-	struct frame frame = {.flags = FRAME_FLAGS,
-			      .r8 = r->r8,
-			      .r9 = r->r9,
-			      .r10 = r->r10,
-			      .r11 = r->r11,
-			      .r12 = r->r12,
-			      .r13 = r->r13,
-			      .r14 = r->r14,
-			      .r15 = r->r15,
-			      .rdi = r->rdi,
-			      .rsi = r->rsi,
-			      .rbp = r->rbp,
-			      .rbx = r->rbx,
-			      .rdx = r->rdx,
-			      .rax = r->rax,
-			      .rcx = r->rcx,
-			      .rsp = r->rsp,
-			      .rip = r->rip,
-			      .eflags = r->eflags,
-			      .cs = (uint16_t)r->cs,
-			      .ss = (uint16_t)r->ss,
-			      .mask = remote->mask,
-			      .state = state,
-			      /* The kernel leaves the alternate stack as it is. */
-			      .stack = {.ss_flags = STACK_INVALID}};
+	const struct frame frame = {.flags = FRAME_FLAGS,
+				    .r8 = r->r8,
+				    .r9 = r->r9,
+				    .r10 = r->r10,
+				    .r11 = r->r11,
+				    .r12 = r->r12,
+				    .r13 = r->r13,
+				    .r14 = r->r14,
+				    .r15 = r->r15,
+				    .rdi = r->rdi,
+				    .rsi = r->rsi,
+				    .rbp = r->rbp,
+				    .rbx = r->rbx,
+				    .rdx = r->rdx,
+				    .rax = r->rax,
+				    .rcx = r->rcx,
+				    .rsp = r->rsp,
+				    .rip = r->rip,
+				    .eflags = r->eflags,
+				    .cs = (uint16_t)r->cs,
+				    .ss = (uint16_t)r->ss,
+				    .mask = remote->mask,
+				    .state = state,
+				    /* The kernel leaves the alternate stack as it is. */
+				    .stack = {.ss_flags = STACK_INVALID}};
 
-	restart(&frame, r);
 	return frame;
 }
 
@@ -406,16 +409,15 @@ int hk_remote_begin(const struct hk_held *held, pid_t pid,
 	return 0;
 }
 
-/* The kernel restores the thread from the frame. It could leave vector registers out that are not
- * in the frame's form. */
-static void return_from_frame(struct hk_remote *remote)
+/* The return from the frame is left out: it would end a sleep, as a handler does. Until the last of
+ * these calls the kernel would still restore the thread from the frame. */
+static void restore(struct hk_remote *remote)
 {
 	struct iovec state = {remote->state, remote->state_bytes};
-	struct user_regs_struct now;
 
-	if (run_on(remote, NULL, &now) == 0) {
-		ptrace(PTRACE_SETREGSET, remote->tid, NT_X86_XSTATE, &state);
-	}
+	ptrace(PTRACE_SETREGSET, remote->tid, NT_X86_XSTATE, &state);
+	ptrace(PTRACE_SETSIGMASK, remote->tid, sizeof(remote->mask), &remote->mask);
+	set_registers(remote->tid, &remote->registers);
 }
 
 void hk_remote_end(struct hk_remote *remote)
@@ -430,7 +432,7 @@ void hk_remote_end(struct hk_remote *remote)
 			   (const uint64_t[6]){remote->area, AREA_BYTES, 0, 0, 0, 0});
 	}
 	if (get_registers(remote->tid, &now) == 0 && is_returning(remote, &now)) {
-		return_from_frame(remote);
+		restore(remote);
 	}
 	free(remote);
 }

@@ -147,6 +147,12 @@ static int hold_safely(const struct hk_target *target, struct hk_held *ret_held,
 		snprintf(why, HK_ATTACH_WHY_BYTES,
 			 "process %d is stopped: continue it first (kill -CONT %d)",
 			 (int)target->pid, (int)target->pid);
+	} else if (r == -ETIMEDOUT) {
+		snprintf(
+		    why, HK_ATTACH_WHY_BYTES,
+		    "process %d: a thread of it does not stop: it gets no processor, or waits in "
+		    "the kernel",
+		    (int)target->pid);
 	} else if (r < 0) {
 		hk_target_explain(target, -r, why);
 	}

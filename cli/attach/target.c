@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,14 +129,21 @@ static int read_program(struct hk_target *target, char why[HK_ATTACH_WHY_BYTES])
 
 /* ---- reasons ---- */
 
+/* Writes the name of user UID to TEXT. A static program must not ask the name service. */
 static const char *user_name(uid_t uid, char *text, size_t size)
 {
-	const struct passwd *entry = getpwuid(uid);
+	FILE *file = fopen("/etc/passwd", "re");
+	const struct passwd *entry;
 
-	if (entry) {
-		snprintf(text, size, "%s", entry->pw_name);
-	} else {
-		snprintf(text, size, "%u", (unsigned)uid);
+	snprintf(text, size, "%u", (unsigned)uid);
+	while (file && (entry = fgetpwent(file))) {
+		if (entry->pw_uid == uid) {
+			snprintf(text, size, "%s", entry->pw_name);
+			break;
+		}
+	}
+	if (file) {
+		fclose(file);
 	}
 	return text;
 }
@@ -217,6 +225,25 @@ static int check_sandbox(const struct hk_target *target, pid_t parent,
 	return 0;
 }
 
+/* A shadow stack ends a program that returns to an address that it did not call from. */
+static int check_shadow_stack(const struct hk_target *target, char why[HK_ATTACH_WHY_BYTES])
+{
+	char path[64], line[256];
+	bool has = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)target->pid);
+	FILE *file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		has |= strncmp(line, "x86_Thread_features:", 20) == 0 && strstr(line, "shstk");
+	}
+	if (file) {
+		fclose(file);
+	}
+	return has ? refuse(why, "process %d has a shadow stack, which forbids injected calls",
+			    (int)target->pid)
+		   : 0;
+}
+
 /* Checks the program's file: its class and its machine. */
 static int check_file(const struct hk_target *target, char why[HK_ATTACH_WHY_BYTES])
 {
@@ -289,6 +316,7 @@ int hk_target_examine(pid_t pid, struct hk_target *ret_target, char why[HK_ATTAC
 	r = r < 0 ? r : read_program(&target, why);
 	r = r < 0 ? r : check_file(&target, why);
 	r = r < 0 ? r : check_sandbox(&target, parent, why);
+	r = r < 0 ? r : check_shadow_stack(&target, why);
 	if (r == 0) {
 		int read = hk_target_refresh(&target);
 		if (read < 0) {

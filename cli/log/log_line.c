@@ -115,6 +115,10 @@ static void put_arguments(struct line *line, const struct hk_slice *slice)
 	char name[HK_ARGUMENT_NAME_BYTES], value[VALUE_BYTES];
 	bool known = hk_slice_arguments(slice, &arguments);
 
+	/* A name such as "f (model.py:1)" is no name of a function of C. */
+	if (!known && slice->word_count == 0 && strchr(slice->site->function, '(')) {
+		return;
+	}
 	put(line, "(");
 	if (known) {
 		put_kernel(line, slice);

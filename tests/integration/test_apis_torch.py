@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import sys
+import textwrap
 
 from harness import Run, expect, expect_true, main
 from test_apis import HERE, package_path
@@ -77,9 +78,24 @@ def check_counts(run: Run, python):
 def check_page(run: Run, python):
     """The example of the manual."""
     with open(PAGE, encoding="utf-8") as page:
-        example = page.read().split("```python\n")[1].split("```")[0]
+        text = page.read()
+    example = textwrap.dedent(text[text.index("    import torch"):text.index("This prints")])
     shown = run.command(python, "-c", example, env={"PYTHONPATH": package_path(run), "PYTHONDONTWRITEBYTECODE": "1"}).stdout
     expect_true(f"the example shows {shown}", shown.startswith("api ") and "torch.Tensor.__matmul__" in shown)
+
+
+def check_agent(run: Run, python):
+    """In a report, beside the library that multiplies the matrices."""
+    done = run.trace(python, os.path.join(HERE, "torch_traced.py"), hooks=["blas"], options=("--job", "torch"),
+                     env={"PYTHONPATH": package_path(run), "PYTHONDONTWRITEBYTECODE": "1"})
+    rows = run.report(run.path("store", "torch"))["calls"]
+    wanted = json.loads(done.stdout)
+    found = {row["function"]: row for row in rows if row["domain"] == "torch"}
+    expect("calls in the report", {name: [found[name]["calls"], found[name]["errors"]] for name in wanted if name in found}, wanted)
+    multiplied = sum(row["total_ns"] for row in rows if row["function"] == "sgemm_")
+    linear, function = found["torch.nn.Linear"], found["torch.nn.functional.linear"]
+    expect_true(f"BLAS took {multiplied} ns, {linear} and {function} too", multiplied > 0 and linear["self_ns"] < linear["total_ns"]
+                and function["total_ns"] <= linear["total_ns"] and linear["self_ns"] <= linear["total_ns"] - function["total_ns"] + 1000)
 
 
 def test(run: Run, kind="short"):
@@ -90,6 +106,7 @@ def test(run: Run, kind="short"):
     check_breakage(run, python, kind)
     check_counts(run, python)
     check_page(run, python)
+    check_agent(run, python)
     expect("the end of torch_program.py", lines_of(run, python, "torch_program.py")[-1], "done")
 
 

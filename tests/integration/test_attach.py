@@ -34,8 +34,9 @@ class Program:
         expect("the program's first line", self.process.stdout.readline(), "ready\n")
         self.pid = pid_of(self.process.pid) if pid_of else self.process.pid
 
-    def mark(self, calls=CALLS):
-        self.process.stdin.write(f"mark {calls}\n")
+    def mark(self, calls=CALLS, command="mark", path=""):
+        """How many marked calls the program made for this command."""
+        self.process.stdin.write(f"{command} {calls} {path}\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline().split()[1])
 
@@ -115,6 +116,10 @@ def check_truth(run, name, *arguments, before=(), pid_of=None):
     refused(run, program.pid, "is traced already")
     expect_true(f"{name}: slots lead into the agent", slots_into_agent(program.pid) > 0)
     truth = program.mark() + program.mark(7)
+    if arguments != ("malloc",):
+        # Also what begins after the attach.
+        truth += program.mark(11, "fork") + program.mark(13, "thread")
+        truth += program.mark(17, "load", os.path.join(run.build, "tests", "integration", "late", "late_user.so"))
     expect("detach", run.cli("detach", str(program.pid)).stdout, f"process {program.pid} is not traced any more\n")
     expect(f"{name}: slots after the detach", slots_into_agent(program.pid), 0)
     refused(run, program.pid, "is not traced", "detach", str(program.pid))
@@ -283,6 +288,32 @@ def check_namespaces(run):
     program.end()
 
 
+def check_other_user(run):
+    """Root attaches to a process of another user, whose the job then is."""
+    hookcli = run.binary("hookcli")
+    words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    if os.getuid() != 0 or not shutil.which("setpriv") or run.command(*words, "test", "-x", hookcli, check=False).returncode != 0:
+        print("no other user: left out")
+        return
+    places = [os.path.join(harness.run_base(), f"hk-test-other-{os.getpid()}"), f"/tmp/hk-test-other-store-{os.getpid()}"]
+    for place in places:
+        os.mkdir(place, 0o700)
+        os.chown(place, 65534, 65534)
+    try:
+        program = Program(run, 2, before=words)
+        other = {"HOOK_RUN_DIR": places[0], "HOME": places[1]}
+        run.cli("attach", str(program.pid), "--job", "other", "--hooks", "*:late_*", "--store", places[1], env=other)
+        truth = program.mark()
+        run.cli("detach", str(program.pid), env=other)
+        program.end()
+        job = os.path.join(places[1], "other")
+        expect("owner of another user's job", os.stat(job).st_uid, 65534)
+        expect("calls of another user's process", calls(closed(run, job), "late_marked"), truth)
+    finally:
+        for place in places:
+            shutil.rmtree(place, ignore_errors=True)
+
+
 # ---- rounds ----
 
 def kill_an_attach(run, choice, pid):
@@ -327,6 +358,7 @@ def test(run, rounds):
     check_musl(run)
     check_absent(run)
     check_namespaces(run)
+    check_other_user(run)
     check_rounds(run, int(rounds), 2026)
     for job, judge in LATER.items():
         judge(closed(run, job))

@@ -42,10 +42,18 @@ def has_torch():
 
 # ---- schedules ----
 
-def check_schedules(run, torch):
-    words = ["torch"] if torch else []
-    done = run.trace(DEBIAN, program("schedules.py"), *words, hooks=hooks(run), level="record", store="schedules", env=environment(run))
+def check_schedules(run):
+    done = run.trace(DEBIAN, program("schedules.py"), hooks=hooks(run), level="record", store="schedules", env=environment(run))
     expect("combinations", done.stdout, "243\n")
+
+
+def check_torch(run):
+    """Schedules, headings and APIs beside Debian's torch, which is slow to import."""
+    done = run.trace(DEBIAN, program("with_torch.py"), hooks=hooks(run), level="record", store="torch", env=environment(run))
+    combinations, headings, counts = done.stdout.splitlines()
+    expect("combinations with torch", combinations, "243")
+    check_headings(json.loads(headings))
+    check_functions("torch", json.loads(counts), 5)
 
 
 # ---- counts ----
@@ -82,6 +90,18 @@ def recorded(run, job):
     return collections.Counter((event["pid"], event["name"]) for event in events if event["ph"] == "X")
 
 
+def check_whole(run, job, ranks, windows):
+    """In the files of the whole job, the last step of a window ends with it, and not with the next step that is recorded."""
+    run.cli("export", job, "--format", "kineto", "-o", f"{job}.kineto")
+    for rank in range(ranks):
+        rows = [event for event in kineto_check.Kineto(os.path.join(f"{job}.kineto", f"rank{rank}.json")).events if event["ph"] == "X"]
+        steps = {event["name"]: event for event in rows if event["name"].startswith("ProfilerStep#")}
+        expect(f"{job}: rank {rank}: steps", sorted(steps), sorted(f"ProfilerStep#{step}" for marks in windows.values() for step in marks))
+        for marks, following in zip(list(windows.values()), list(windows.values())[1:]):
+            last, then = steps[f"ProfilerStep#{marks[-1]}"], steps[f"ProfilerStep#{following[0]}"]
+            expect_true(f"{job}: rank {rank}: {last['name']} ends before {then['name']}", last["ts"] + last["dur"] < then["ts"])
+
+
 def check_job(run, name, ranks, python, windows, steps, words):
     """A job of RANKS processes of PYTHON with STEPS steps, whose handlers are called for WINDOWS, {step_num: numbers of their steps}.
 
@@ -94,6 +114,7 @@ def check_job(run, name, ranks, python, windows, steps, words):
     report = run.report(run.path(name, name))
     rows = calls_of(report)
     records = recorded(run, run.path(name, name))
+    check_whole(run, run.path(name, name), ranks, windows)
     all_steps = [step for marks in windows.values() for step in marks if step < steps] + [steps]
     for rank in range(ranks):
         process = next(row["pid"] for row in report["ranks"] if row["rank"] == rank)
@@ -126,29 +147,39 @@ def check_counts(run):
 
 # ---- tracers, and a process that is not preloaded ----
 
-def check_frames(run, torch):
-    calls = 2 + 3  # of outer(), in the steps 2 and 3
+def check_functions(what, said, of_torch):
+    """SAID, the calls of the steps 2 and 3 of frames.py by name. OF_TORCH: those of torch.add()."""
+    calls = 2 + 3  # of outer()
     wanted = {"outer": calls, "inner": 4 * calls, "generator": 3 * calls}
-    for version, python in chosen_pythons() + ([("torch", DEBIAN)] if torch else []):
-        words = ["torch"] if version == "torch" else []
-        done = run.trace(python, program("frames.py"), *words, hooks=hooks(run), level="record", store=f"frames-{version}", env=environment(run))
-        counts = {key.split()[0]: count for key, count in json.loads(done.stdout).items()}
-        expect(f"{version}: Python functions", {key: counts.get(key) for key in wanted}, wanted)
-        expect(f"{version}: the profiler's own", [key for key in counts if "session.py" in key or "recording.py" in key], [])
-        expect(f"{version}: APIs of torch", counts.get("torch.add"), calls if torch and version == "torch" else None)
+    counts = {key.split()[0]: count for key, count in said.items()}
+    expect(f"{what}: Python functions", {key: counts.get(key) for key in wanted}, wanted)
+    expect(f"{what}: the profiler's own", [key for key in said if "session.py" in key or "recording.py" in key], [])
+    expect(f"{what}: APIs of torch", counts.get("torch.add", 0), of_torch)
+
+
+def check_frames(run):
+    for version, python in chosen_pythons():
+        done = run.trace(python, program("frames.py"), hooks=hooks(run), level="record", store=f"frames-{version}",
+                         options=("--job", "frames"), env=environment(run))
+        check_functions(version, json.loads(done.stdout), 0)
+        rows = calls_of(run.report(run.path(f"frames-{version}", "frames")))
+        expect(f"{version}: a preloaded process is traced after the profile", [row["calls"] for key, row in rows.items() if key[2] == "getppid"], [3])
 
 
 def check_late(run):
-    """A process starts its own tracing, in a collector that runs."""
+    """A process starts its own tracing, in a collector that runs, or its profile does."""
     run.start_collector()
     (version, python) = chosen_pythons()[-1]
     directory = run.path("said-late")
     os.makedirs(directory)
     words = ["wait=1", "warmup=1", "active=2", "repeat=1"]
-    run.command(python, program("steps.py"), directory, "5", *words, env=environment(run, HOOK_HOOKS=hooks(run)[0], HOOK_LEVEL="record"))
+    more = {"HOOK_HOOKS": hooks(run)[0], "HOOK_LEVEL": "record"}
+    run.command(python, program("steps.py"), directory, "5", *words, env=environment(run, **more))
     with open(os.path.join(directory, "0.json"), encoding="utf-8") as file:
         (said,) = json.load(file)
     check_window(f"{version} without preload", said, [2, 3], [2, 3])
+    done = run.command(python, program("frames.py"), env=environment(run, **more))
+    check_functions(f"{version} without start()", json.loads(done.stdout), 0)
 
 
 # ---- the rest ----
@@ -167,12 +198,18 @@ def check_edges(run):
     expect("untraced", done.stdout, "done\n")
 
 
+def check_slices(run):
+    for version, python in chosen_pythons():
+        directory = run.path(f"slices-{version}")
+        os.makedirs(directory)
+        expect(f"{version}: slices", run.command(python, program("slices.py"), directory, env=environment(run)).stdout, "done\n")
+
+
 def columns(lines):
     return re.split(r"\s{2,}", next(line for line in lines if "Self CPU %" in line).strip())
 
 
-def check_headings(run):
-    said = json.loads(run.command(DEBIAN, program("headings.py"), env=environment(run)).stdout)
+def check_headings(said):
     expect("headings as torch has them", columns(said["ours"]), columns(said["torch"]))
     expect("headings with a device's time", columns(said["work"]), HEADINGS[:-1] + DEVICE_HEADINGS + HEADINGS[-1:])
     expect("times", [pair[1] for pair in said["times"]], [pair[0] for pair in said["times"]])
@@ -190,11 +227,11 @@ def test(run):
     torch = has_torch()
     if not torch:
         print("left out, not on this machine: torch for /usr/bin/python3")
+    check_slices(run)
     check_late(run)
     # They wait for their collectors most of the time.
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        checks = [pool.submit(check_schedules, run, torch), pool.submit(check_counts, run), pool.submit(check_frames, run, torch),
-                  pool.submit(check_edges, run)] + ([pool.submit(check_headings, run)] if torch else [])
+        checks = [pool.submit(check, run) for check in (check_counts, check_frames, check_edges, check_torch if torch else check_schedules)]
     for check in checks:
         check.result()
 

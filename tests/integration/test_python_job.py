@@ -71,6 +71,24 @@ def check_counts(run, job, opened):
     expect("calls", counts, dict(total_calls(run.report(job))))
 
 
+def check_findings(run, job, opened):
+    """What the summary says behind an exclamation mark is among the findings."""
+    said = [line[2:] for line in run.cli("report", job).stdout.splitlines() if line.startswith("! ")]
+    found = [row["evidence"] for row in opened.findings().rows() if row["weight"] in ("warning", "finding")]
+    expect_true(f"{said} among {found}", said and set(said) <= set(found))
+
+
+def check_nodes(run, program, jobs):
+    """Of a directory with one directory per node, all processes are read."""
+    whole = run.path("store", "nodes")
+    for number, job in enumerate(jobs):
+        node = os.path.join(whole, f"n{number}")
+        shutil.copytree(job, node)
+        with open(os.path.join(node, "node"), "w", encoding="utf-8") as stream:
+            stream.write("made by a test")
+    compare(run, whole, [("", program)])
+
+
 def hurt_jobs(run, whole, chance):
     """Copies of the job WHOLE whose files are not well."""
     chunks = max((name for name in os.listdir(whole) if name.endswith(".chunks")), key=lambda name: os.path.getsize(os.path.join(whole, name)))
@@ -171,7 +189,7 @@ def trace_all(run):
     frame = os.path.join(run.build, "tests", "integration", "frame")
     run.trace("mpirun", "-n", RANKS, run.workload("mpi_truth"), run.directory, hooks=["mpi"], level="record+args", options=("--job", "mpi"))
     run.trace("mpirun", "-n", RANKS, run.workload("simcuda/cuda_steps"), hooks=["mpi", "cuda"], level="record", options=("--job", "steps"))
-    run.trace(os.path.join(frame, "shapes"), hooks=["*:shape_*", "*:raise"], level="record", options=("--job", "shapes"))
+    run.trace(os.path.join(frame, "shapes"), hooks=["*:shape_*"], level=["*=record", "shape_recurse=count"], options=("--job", "shapes"))
     run.trace(os.path.join(frame, "annotations"), level="record", options=("--job", "annotations"))
     run.trace("/usr/bin/python3", "-c", "import json", hooks=["libc"], level=["*=count", "malloc=record+stack"], options=("--job", "stacks"))
     return [run.path("store", name) for name in ("steps", "shapes", "annotations", "stacks", "mpi")]
@@ -214,12 +232,14 @@ def test(run, mode=""):
     for job in jobs:
         compare(run, job, programs if job == jobs[0] else ends)
     check_parts(run, jobs[-1], programs[0][1])
+    check_nodes(run, ends[0][1], [run.path("store", name) for name in ("annotations", "stacks")])
     check_damage(run, run.path("store", "annotations"), ends)
     sys.path.insert(0, os.path.join(run.build, "python"))
     os.environ.update({**run.environment(), "HOOK_STORE": run.path("store")})
     import hooktrace
     check_log(run, jobs[-1], hooktrace.open(jobs[-1]))
     check_counts(run, jobs[-1], hooktrace.open(jobs[-1]))
+    check_findings(run, run.path("store", "annotations"), hooktrace.open(run.path("store", "annotations")))
     check_names(run, hooktrace.open)
     check_running(run, hooktrace.open)
     check_alone(run, hooktrace)

@@ -23,6 +23,7 @@ AROUND, AROUND_INSIDE = 55, 10
 # Of functions at pointers: calls with a result of 0 fail.
 POINTERS = {"constant": (12, 1), "method": (12, 0), "fails": (12, 3)}
 UNTRACKED = 2
+JUMPS_EVERY = 5
 # Clocks are read without order, so that nested calls may seem to overlap by so much.
 OVERLAP_US = 0.2
 
@@ -95,6 +96,14 @@ def check_events(run, job, report):
     expect("threads with calls that overlap", [key for key, list_ in threads.items() if not is_nested(list_)], [])
 
 
+def check_log(run, job):
+    """Names that have parentheses get no others."""
+    lines = run.cli("log", job).stdout
+    shown = [line.split(" ", 3)[3] for line in lines.splitlines() if "fails (model.py:10)" in line]
+    expect("lines of failed calls", sum(line.startswith("model.py fails (model.py:10) failed <") for line in shown), 7)
+    expect("lines of the others", sum(line.startswith("model.py fails (model.py:10) <") for line in shown), 13)
+
+
 def check_levels(run):
     """Levels reach a running program; a site that is off is not counted."""
     def say(calls):
@@ -128,6 +137,10 @@ def check_levels(run):
         ctl("on")
         expect("everything on", say(0), 1)
         expect("calls at all levels", counted(), 10 + 100 + 1000 + 10 + 10 + 3)
+        say("open")
+        wait_for("an open call", lambda: [row["function"] for row in run.report("told")["open_calls"]] == ["outer (model.py:1)"])
+        say("close")
+        wait_for("its end", lambda: not run.report("told")["open_calls"])
         told.stdin.close()
         expect("exit status", told.wait(), 0)
 
@@ -152,18 +165,39 @@ def check_pinned(run):
     expect("which functions at pointers have times", pointers, {"constant": True, "method": False, "fails": False})
 
 
+def check_signals(run):
+    """A handler's calls nest with those that it interrupts, and those that it leaves are over."""
+    done = run.trace(program(run), "signals", hooks=["mpi"], level="record", options=("--job", "signals"))
+    made, ticks = map(int, done.stdout.split())
+    report = run.report(run.path("store", "signals"))
+    rows = python_rows(report)
+    jumps = ticks // JUMPS_EVERY
+    expect("calls of the handler", {name: rows[name]["calls"] for name in ("leaf (model.py:3)", "inner (model.py:2)", "whole (model.py:11)")},
+           {"leaf (model.py:3)": ticks, "inner (model.py:2)": ticks, "whole (model.py:11)": 1})
+    ranges = next(row for row in report["calls"] if row["function"] == "tick")
+    expect("ranges of the handler", (ranges["calls"], ranges["outermost_calls"]), (ticks, ticks))
+    calls = rows["outer (model.py:1)"]["calls"]
+    # A jump may leave the loop between its count and the call's, or within the call before it is counted.
+    expect_true(f"calls: {calls} of {made}", made - jumps <= calls <= made)
+    expect("the whole call is outermost", rows["whole (model.py:11)"]["outermost_calls"], 1)
+    expect_true("and all others are inside", rows["outer (model.py:1)"]["outermost_calls"] <= jumps)
+
+
 def test(run):
     check_no_agent(run)
+    check_signals(run)
     check_pinned(run)
-    for level in ("record", "time", "count", "sample"):
-        done = run.trace(program(run), hooks=["*:sites_*"], level=level, options=("--job", level))
+    for level in ("record", "record+stack", "time", "count", "sample"):
+        job = level.replace("+", "-")
+        done = run.trace(program(run), hooks=["*:sites_*"], level=level, options=("--job", job))
         expect(f"{level}: output", done.stdout, "1\n")
-        report = run.report(run.path("store", level))
+        report = run.report(run.path("store", job))
         if level != "sample":
             check_calls(report, level != "count")
         if level == "record":
             check_times(report)
             check_events(run, run.path("store", level), report)
+            check_log(run, run.path("store", level))
     run.trace(program(run), "sealed", hooks=["mpi"], level="record", options=("--job", "sealed"))
     report = run.report(run.path("store", "sealed"))
     expect("calls in a sandbox", {function: row["calls"] for function, row in python_rows(report).items()},

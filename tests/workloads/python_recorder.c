@@ -1,6 +1,6 @@
 /* A simulated agent for the tracer of Python functions: it counts calls exactly, and checks that
- * they nest. It has the functions that the tracer asks of an agent, and recorder_dump(). The tracer
- * calls it with the GIL, so nothing here is locked. */
+ * they nest. It has the functions that the tracer asks of an agent, recorder_dump() and
+ * recorder_reset(). The tracer calls it with the GIL, so nothing here is locked. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "hooktrace.h"
 
 #define EXPORTED __attribute__((visibility("default")))
-#define SITES_MAX 65536
+#define SITES_MAX 8192
 #define THREADS_MAX 4096
 
 struct site {
@@ -93,6 +93,17 @@ EXPORTED void hk_leave(struct hk_open *open, int failed)
 	thread->depth = at - 1;
 	thread->ends[open->state[1]]++;
 	thread->failures[open->state[1]] += failed != 0;
+}
+
+/* Forgets all counts. Calls that are open stay so. */
+EXPORTED void recorder_reset(void)
+{
+	for (size_t i = 0; i < thread_count; i++) {
+		memset(threads[i]->calls, 0, site_count * sizeof(*threads[i]->calls));
+		memset(threads[i]->ends, 0, site_count * sizeof(*threads[i]->ends));
+		memset(threads[i]->failures, 0, site_count * sizeof(*threads[i]->failures));
+	}
+	implicit = unknown = 0;
 }
 
 static void write_text(FILE *file, const char *text)

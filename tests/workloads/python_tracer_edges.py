@@ -191,7 +191,7 @@ def within():
     list(resumed())
     tracer.stop()
     expect("generator: calls", [calls_of(name) for name in ("resumed", "one")], [4, 5])
-    expect("open", [thread["open"] for thread in recorded()["threads"].values()], [0])
+    expect("open", {thread["open"] for thread in recorded()["threads"].values()}, {0})
     expect("unknown", recorded()["unknown"], 0)
 
 
@@ -249,8 +249,7 @@ def names_stay():
     tracer.start()
     one()
     tracer.stop()
-    (thread,) = recorded()["threads"].values()
-    names = [row[0] for row in thread["rows"] if row[0].startswith("one (")]
+    names = [row[0] for thread in recorded()["threads"].values() for row in thread["rows"] if row[0].startswith("one (")]
     expect("names", names, [f"one (python_tracer_edges.py:{one.__code__.co_firstlineno})"])
 
 
@@ -503,16 +502,13 @@ CASES = {case.__name__: case for case in (
 
 
 def main():
-    # Each case begins with an empty record, in a process of its own.
-    names = sys.argv[2:] or list(CASES)
-    if len(names) == 1:
-        bind()
-        CASES[names[0]]()
-        return
-    for name in names:
-        done = subprocess.run([sys.executable, __file__, sys.argv[1], name], check=False)
-        if done.returncode:
-            sys.exit(f"{name}: {done.returncode}")
+    bind()
+    for name in sys.argv[2:] or CASES:
+        recorder.recorder_reset()
+        try:
+            CASES[name]()
+        except SystemExit as error:
+            sys.exit(f"{name}: {error}")
 
 
 if __name__ == "__main__":

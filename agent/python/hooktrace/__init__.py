@@ -7,21 +7,25 @@
         hooktrace.counter("loss", 0.5)
     hooktrace.stop()
 
-Everything else is imported when it is used: hooktrace.compat, hooktrace.hooks, hooktrace.startup.
+Everything else is imported when it is used: hooktrace.apis (the time of APIs), hooktrace.tracer (Python functions), hooktrace.profiler
+(steps, as torch.profiler has them), hooktrace.open (a job's records), hooktrace.hooks, hooktrace.compat.
 """
 import importlib
 
 from ._native import counter, mark, range, step
 from .tracing import is_on, job_directory, start, stop, trace
 
-__all__ = ["counter", "is_on", "job_directory", "mark", "observe", "open", "range", "replace", "start", "step", "stop", "trace"]
+__all__ = ["counter", "is_on", "job_directory", "mark", "observe", "open", "profile", "range", "replace", "schedule", "start", "step", "stop", "trace"]
 __version__ = "0.1.0"
 
 # Names of modules that are not needed by every program: name -> module.
-_LAZY = {"observe": "hooks", "open": "job", "replace": "hooks"}
+_LAZY = {"observe": "hooks", "open": "job", "profile": "profiler", "replace": "hooks", "schedule": "profiler"}
+_MODULES = ("apis", "compat", "hooks", "profiler", "tracer")
 
 
 def __getattr__(name):
     if name in _LAZY:
         return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

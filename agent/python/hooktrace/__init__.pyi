@@ -1,8 +1,10 @@
 import contextlib
 from types import TracebackType
-from typing import Any, Callable, ContextManager, Optional, Sequence, Type, TypeVar, Union
+from typing import Any, Callable, ContextManager, Dict, Optional, Sequence, Type, TypeVar, Union
 
 from .hooks import Replacement, observe as observe, replace as replace
+from .job import open as open
+from .profiler import profile as profile, schedule as schedule
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -33,6 +35,8 @@ def start(
     device_time: bool = ...,
     children: bool = ...,
     quiet: bool = ...,
+    python: Union[bool, Dict[str, Any]] = ...,
+    apis: Union[bool, Dict[str, Any]] = ...,
 ) -> bool: ...
 def stop() -> None: ...
 def is_on() -> bool: ...

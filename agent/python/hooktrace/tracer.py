@@ -26,12 +26,13 @@ class _State:
     """What is on now. `lock` guards the rest."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.on = False
         self.checked = False
         self.c_calls_known = False
         self.settings: Optional[Tuple[Any, ...]] = None
         self.tool: Optional[int] = None
+        self.callbacks: Optional[Dict[str, Any]] = None
 
 
 _state = _State()
@@ -134,11 +135,12 @@ def _take_tool() -> None:
 def _set_events(c_calls: bool) -> None:
     monitoring = sys.monitoring  # type: ignore[attr-defined]
     names = _EVENTS + (("CALL", "C_RETURN", "C_RAISE") if c_calls else ())
-    callbacks = _native.tracer_callbacks(monitoring.DISABLE)
+    if _state.callbacks is None:
+        _state.callbacks = _native.tracer_callbacks(monitoring.DISABLE)
     mask = 0
     for name in names:
         event = getattr(monitoring.events, name)
-        monitoring.register_callback(_state.tool, event, callbacks[name])
+        monitoring.register_callback(_state.tool, event, _state.callbacks[name])
         mask |= event
     monitoring.restart_events()
     monitoring.set_events(_state.tool, mask)
@@ -218,7 +220,7 @@ def _check(c_calls: bool) -> None:
 
 
 def _after_fork() -> None:
-    _state.lock = threading.Lock()
+    _state.lock = threading.RLock()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -1,15 +1,17 @@
 """start() and stop(): tracing of this process, once it runs."""
 import contextlib
+import importlib
 import os
 import re
 import sys
 import threading
 import warnings
-from typing import Dict, Iterator, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple, Union
 
 from . import _native, agent, collector, hookcli
 
 Words = Union[str, Sequence[str], None]
+Part = Union[bool, Dict[str, Any]]  # whether a part starts, or with which arguments
 
 LEVEL = re.compile(r"(.+=)?(off|count|sample|time|record|record\+args|record\+stack(:[0-9]+/s)?)")
 
@@ -101,13 +103,33 @@ def _start(settings: Dict[str, str], children: bool) -> None:
         _put(_state.environment)
 
 
+def _start_parts(parts: Dict[str, Part]) -> None:
+    for name, wanted in parts.items():
+        if wanted is False or not _state.on:
+            continue
+        try:
+            importlib.import_module(f"{__package__}.{name}").start(**(wanted if isinstance(wanted, dict) else {}))
+        except RuntimeError as error:
+            warnings.warn(f"hooktrace: {name} is left out: {error}", RuntimeWarning, stacklevel=3)
+
+
+def _stop_parts() -> None:
+    """Stops what was started, by start() or by the program."""
+    for name in ("apis", "tracer"):
+        part = sys.modules.get(f"{__package__}.{name}")
+        if part:
+            part.stop()
+
+
 def start(*, hooks: Words = None, level: Words = None, store: Optional[str] = None, job: Optional[str] = None,
           budget: Union[str, float, None] = None, on_full: Optional[str] = None, upstream: Optional[str] = None, keep: Optional[str] = None,
-          device_time: bool = False, children: bool = True, quiet: bool = False) -> bool:
+          device_time: bool = False, children: bool = True, quiet: bool = False, python: Part = False, apis: Part = False) -> bool:
     """Traces this process from now on, all its threads and what it loads later. Returns whether it is traced.
 
     hooks, level, store, job, budget (percent of the process's time), on_full, upstream, keep, device_time: as `hookcli run` has them; hooks and level
     may be lists. children: also trace programs that this process starts. quiet: do not print the path of the job to stderr.
+    python: also trace Python functions (hooktrace.tracer.start()). apis: also time the APIs of frameworks (hooktrace.apis.start()). A dictionary has
+    the arguments of that start(). Both begin also if the process is traced already. A RuntimeWarning says why one of them cannot.
 
     If the process is traced already, by `python -m hooktrace run` or `hookcli attach`, those settings hold and the ones given here do not. A second
     start() changes nothing; one after a stop() opens a new job. Without an agent or a collector a RuntimeWarning says what to do, False is returned, and the program runs on untraced.
@@ -118,16 +140,16 @@ def start(*, hooks: Words = None, level: Words = None, store: Optional[str] = No
     settings = _settings(hooks=_joined(hooks), level=level, store=store and os.path.abspath(store), job=job, budget=budget, on_full=on_full, upstream=upstream, keep=keep,
                          device_time="1" if device_time else None)
     with _state.lock:
-        if _state.on:
-            return True
-        try:
-            _start(settings, children)
-        except (agent.AgentError, collector.CollectorError) as error:
-            _warn(error)
-            return False
-        _state.on = bool(_native.annotate(True))
-        if _state.directory and not quiet:
-            print(f"hooktrace: the job is {_state.directory}", file=sys.stderr)
+        if not _state.on:
+            try:
+                _start(settings, children)
+            except (agent.AgentError, collector.CollectorError) as error:
+                _warn(error)
+                return False
+            _state.on = bool(_native.annotate(True))
+            if _state.directory and not quiet:
+                print(f"hooktrace: the job is {_state.directory}", file=sys.stderr)
+        _start_parts({"tracer": python, "apis": apis})
         return _state.on
 
 
@@ -140,6 +162,7 @@ def stop() -> None:
     with _state.lock:
         if not _state.on:
             return
+        _stop_parts()
         _state.on = bool(_native.annotate(False))
         _take_back(_state.environment)
         _state.environment = {}

@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "apis.h"
@@ -12,6 +14,7 @@
 
 #define METH_FAST 0x80 /* METH_FASTCALL */
 #define METH_KINDS (METH_VARARGS | METH_FAST | METH_NOARGS | METH_O)
+#define PAGE_BYTES 4096u
 #define METH_ALSO_TYPE 0x200 /* METH_METHOD: a fifth argument */
 
 static PyTypeObject *builtin_type, *python_type, *descriptor_type;
@@ -162,19 +165,32 @@ const char *hk_api_layout_check(void)
 }
 
 /* Asks the kernel, which answers with an error where a store would end the process: writes the word
- * over itself, through a pipe. */
-static bool is_writable(void **slot)
+ * over itself, through a pipe. System calls, because calls of libc may be hooked. */
+static bool ask_writable(void **slot)
 {
 	int ends[2];
+	long bytes = sizeof(*slot);
 
-	if (pipe(ends) < 0) {
+	if (syscall(SYS_pipe2, ends, O_CLOEXEC) < 0) {
 		return false;
 	}
-	bool can = write(ends[1], slot, sizeof(*slot)) == (ssize_t)sizeof(*slot) &&
-		   read(ends[0], slot, sizeof(*slot)) == (ssize_t)sizeof(*slot);
-	close(ends[0]);
-	close(ends[1]);
+	bool can = syscall(SYS_write, ends[1], slot, bytes) == bytes &&
+		   syscall(SYS_read, ends[0], slot, bytes) == bytes;
+	syscall(SYS_close, ends[0]);
+	syscall(SYS_close, ends[1]);
 	return can;
+}
+
+static bool is_writable(void **slot)
+{
+	static uintptr_t last; /* tables of methods have many on a page */
+	uintptr_t page = (uintptr_t)slot / PAGE_BYTES;
+
+	if (page != last && !ask_writable(slot)) {
+		return false;
+	}
+	last = page;
+	return true;
 }
 
 static bool is_stub(const void *function)

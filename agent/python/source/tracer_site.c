@@ -134,6 +134,28 @@ static bool read_text(PyObject *object, const char *name, char *buffer, size_t b
 	return from != NULL;
 }
 
+/* Takes "/." and "/x/.." out of PATH, if it is absolute: a script's name has what was typed. */
+static void normalize(char *path)
+{
+	char *to = path;
+
+	for (const char *from = path; *path == '/' && *from;) {
+		size_t length = 1 + strcspn(from + 1, "/");
+		bool up = length == 3 && from[1] == '.' && from[2] == '.';
+		if (up) {
+			while (to > path && *--to != '/') {
+			}
+		} else if (length > 1 && !(length == 2 && from[1] == '.')) {
+			memmove(to, from, length);
+			to += length;
+		}
+		from += length;
+	}
+	if (*path == '/' && to > path) {
+		*to = 0;
+	}
+}
+
 static long read_number(PyObject *object, const char *name)
 {
 	PyObject *number = PyObject_GetAttrString(object, name);
@@ -152,8 +174,11 @@ static uint32_t define(PyObject *code)
 
 	if (!read_text(code, "co_filename", file, sizeof(file)) ||
 	    (!read_text(code, "co_qualname", name, sizeof(name)) &&
-	     !read_text(code, "co_name", name, sizeof(name))) ||
-	    !is_wanted(name, file)) {
+	     !read_text(code, "co_name", name, sizeof(name)))) {
+		return HK_NO_SITE;
+	}
+	normalize(file);
+	if (!is_wanted(name, file)) {
 		return HK_NO_SITE;
 	}
 	snprintf(function, sizeof(function), "%s (%s:%ld)", name, hk_tracer_site_trim(file),

@@ -11,6 +11,7 @@ import threading
 import types
 import weakref
 
+import _toy
 import recorder as recorders
 
 import hooktrace.apis as apis
@@ -50,6 +51,7 @@ def comes_later():
     apis.start(TOY)
     same("before the import", apis.coverage().hooked, {})
     import toy
+    same("loader", [key for key in vars(toy.__spec__.loader) if key == "exec_module"], [])
     same("after it", apis.coverage(), apis.start(TOY))
     same("hooked", apis.coverage().hooked, {"toy": 20})
     same("left out", apis.coverage().left_out, {"is not called through its slot": 2})
@@ -349,7 +351,35 @@ def refusals(toy):
             pass
     same("kinds", [_native.apis_hook(one, "name", "library", 0) for one in (5, len, toy.Tensor, toy.add, toy.add)],
          ["is of another kind", "is not called through its slot", "is of another kind", None, "is hooked already"])
+    constant = _toy.constant()
+    same("read-only", (_native.apis_hook(constant.same, "name", "library", 0), constant().same(3)), ("stands in memory that cannot be written", 3))
     same("unhooked", _native.apis_unhook(), 1)
+
+
+def devices(toy):
+    """A simulated torch with a device: a call waits for it, but not while its stream is captured, nor where there is none."""
+    state = types.SimpleNamespace(available=True, capturing=False, waited=0)
+
+    def synchronize():
+        state.waited += 1
+    cuda = types.SimpleNamespace(is_available=lambda: state.available, is_current_stream_capturing=lambda: state.capturing, synchronize=synchronize)
+    simulated = types.ModuleType("torch")
+    simulated.cuda, simulated.add = cuda, toy.add
+    sys.modules["torch"] = simulated
+
+    def waits(**options):
+        state.waited = 0
+        apis.start("torch", **options)
+        with contextlib.suppress(TypeError):
+            toy.add(1, 2), toy.add(1, 2), toy.add(1, "a")
+        apis.stop()
+        return state.waited
+    same("waits", [waits(parall_execute=False), waits()], [2, 0])
+    state.capturing = True
+    same("captured", waits(parall_execute=False), 0)
+    state.available, state.capturing = False, False
+    same("no device", waits(parall_execute=False), 0)
+    del sys.modules["torch"]
 
 
 def tables(_toy):
@@ -384,7 +414,7 @@ def sites(toy):
 def main():
     toy = comes_later()
     for case in (ways_to_call, inside, classes, errors, recursion, generators, threads, stop_within, restored, no_leak, reports, blocks, forked,
-                 interpreters_own, refusals, tables, sites):
+                 interpreters_own, refusals, devices, tables, sites):
         case(toy)
     print("done")
 

@@ -2,6 +2,8 @@
  * made of. */
 #include <Python.h>
 #include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
 
 static PyObject *add(PyObject *self, PyObject *arguments)
 {
@@ -73,6 +75,25 @@ static PyObject *plus(PyObject *self, PyObject *argument)
 	return argument;
 }
 
+/* A class whose method's description stands in memory that cannot be written. */
+static PyObject *constant(PyObject *self, PyObject *unused)
+{
+	static const PyMethodDef described[] = {{"same", one, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+	void *page = mmap(NULL, sizeof(described), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)self;
+	(void)unused;
+	if (page == MAP_FAILED) {
+		return PyErr_NoMemory();
+	}
+	memcpy(page, described, sizeof(described));
+	mprotect(page, sizeof(described), PROT_READ);
+	PyType_Slot held[] = {{Py_tp_methods, page}, {0, NULL}};
+	PyType_Spec class = {"_toy.Constant", 0, 0, Py_TPFLAGS_DEFAULT, held};
+	return PyType_FromSpec(&class);
+}
+
 #define WITH_KEYWORDS(function) ((PyCFunction)(void (*)(void))(function))
 
 static PyMethodDef functions[] = {
@@ -82,6 +103,7 @@ static PyMethodDef functions[] = {
     {"yield_to_others", yield_to_others, METH_VARARGS, "yield_to_others(times)"},
     {"one", one, METH_O, "one(value)"},
     {"none", none, METH_NOARGS, "none()"},
+    {"constant", constant, METH_NOARGS, "constant()"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,19 +1,23 @@
 /* A program that defines sites of its own, linked with no agent. test_sites.py knows what it does.
  *
  *     sites          all of it, once
- *     sites told     obeys lines of its input: "call N" makes N calls and says whether they are on
- *     sites golden   calls for tests/golden: five nested ones, and one of a site with a long name
- *     sites sealed   defines and calls before and after it forbids itself nearly everything
+ *     sites told     obeys lines of its input: N makes as many calls, "open" begins one and "close"
+ * ends it; says whether they are on sites signals  calls while a timer's handler calls too, and
+ * jumps away; says how often each did sites golden   calls for tests/golden: five nested ones, and
+ * one of a site with a long name sites sealed   defines and calls before and after it forbids
+ * itself nearly everything
  */
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -245,9 +249,56 @@ static int obey(void)
 		for (int i = 0; i < calls; i++) {
 			call(leaf, 0);
 		}
+		if (strcmp(line, "open\n") == 0) {
+			hk_enter(&kept[0], outer);
+		} else if (strcmp(line, "close\n") == 0) {
+			hk_leave(&kept[0], 0);
+		}
 		printf("%d\n", hk_is_on(leaf));
 		fflush(stdout);
 	}
+	return 0;
+}
+
+#define TICKS 500
+#define JUMPS_EVERY 5
+
+static volatile sig_atomic_t ticks;
+static sigjmp_buf before;
+
+static void on_tick(int number)
+{
+	struct hk_open open;
+	(void)number;
+	hk_range_push("tick");
+	hk_enter(&open, leaf);
+	call(inner, 0);
+	hk_leave(&open, 0);
+	hk_range_pop();
+	ticks++;
+	if (ticks % JUMPS_EVERY == 0) {
+		siglongjmp(before, 1);
+	}
+}
+
+/* The handler interrupts calls at any instruction, and leaves some of them. */
+static int with_signals(void)
+{
+	const struct itimerval fast = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+	struct sigaction action = {.sa_handler = on_tick};
+	volatile unsigned long made = 0;
+	struct hk_open whole;
+	hk_enter(&whole, define("whole (model.py:11)"));
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &fast, NULL);
+	sigsetjmp(before, 1);
+	while (ticks < TICKS) {
+		made++;
+		call(outer, 0);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	hk_leave(&whole, 0);
+	printf("%lu %d\n", made, (int)ticks);
 	return 0;
 }
 
@@ -287,9 +338,10 @@ int main(int argc, char **argv)
 	inner = define("inner (model.py:2)");
 	leaf = define("leaf (model.py:3)");
 	if (argc > 1) {
-		return strcmp(argv[1], "told") == 0	? obey()
-		       : strcmp(argv[1], "golden") == 0 ? for_golden()
-							: in_sandbox();
+		return strcmp(argv[1], "told") == 0	 ? obey()
+		       : strcmp(argv[1], "golden") == 0	 ? for_golden()
+		       : strcmp(argv[1], "signals") == 0 ? with_signals()
+							 : in_sandbox();
 	}
 	for (int i = 0; i < THREADS; i++) {
 		pthread_create(&thread[i], NULL, work, NULL);

@@ -2,15 +2,18 @@
  *
  * THREADS threads call functions of the library all the time and check their results. Or, with
  * "malloc", the only thread is in malloc and free nearly always. Commands come by standard input:
- * "mark N" makes each thread call late_marked N times, and prints "marked TOTAL"; "end" prints
- * "right" or "wrong" and ends the program.
+ * "mark N" makes each thread call late_marked N times, "fork N" a child, "load N PATH" a library
+ * that is opened now, and "thread N" a thread that begins now. Each prints "marked TOTAL". "end"
+ * prints "right" or "wrong" and ends the program.
  */
+#include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "late_library.h"
@@ -52,14 +55,34 @@ static void *work(void *unused)
 	return unused;
 }
 
-/* Takes a line of commands. Returns 0 at the end. */
-static int obey(const char *line, int threads)
+static void mark_in_child(long count)
 {
-	long count;
-	if (sscanf(line, "mark %ld", &count) != 1) {
-		return 0;
+	int status = 1;
+	pid_t pid = fork();
+	if (pid == 0) {
+		make_marked_calls(count);
+		exit(atomic_load(&wrong));
 	}
-	atomic_store(&marked, 0);
+	check(waitpid(pid, &status, 0) == pid && status == 0);
+	atomic_fetch_add(&marked, count);
+}
+
+static void mark_in_library(long count, const char *path)
+{
+	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	long (*use)(long) = handle ? (long (*)(long))dlsym(handle, "late_use") : NULL;
+	check(use && use(count) == count);
+	atomic_fetch_add(&marked, count);
+}
+
+static void *mark_in_thread(void *count)
+{
+	make_marked_calls(*(long *)count);
+	return NULL;
+}
+
+static void mark(long count, int threads)
+{
 	atomic_store(&finished, 0);
 	atomic_store(&mark_calls, count);
 	if (threads == 0) {
@@ -68,6 +91,27 @@ static int obey(const char *line, int threads)
 	atomic_fetch_add(&mark_number, 1);
 	while (atomic_load(&finished) < threads) {
 		usleep(100);
+	}
+}
+
+/* Takes a line of commands. Returns 0 at the end. */
+static int obey(const char *line, int threads)
+{
+	char path[512];
+	pthread_t thread;
+	long count;
+	atomic_store(&marked, 0);
+	if (sscanf(line, "mark %ld", &count) == 1) {
+		mark(count, threads);
+	} else if (sscanf(line, "fork %ld", &count) == 1) {
+		mark_in_child(count);
+	} else if (sscanf(line, "load %ld %511s", &count, path) == 2) {
+		mark_in_library(count, path);
+	} else if (sscanf(line, "thread %ld", &count) == 1) {
+		pthread_create(&thread, NULL, mark_in_thread, &count);
+		pthread_join(thread, NULL);
+	} else {
+		return 0;
 	}
 	printf("marked %ld\n", atomic_load(&marked));
 	fflush(stdout);

@@ -44,13 +44,14 @@ def arguments():
     texts = warned(profile, profile_memory=True, with_flops=True)
     need("what is left out is named", ["profile_memory, with_flops" in text for text in texts] == [True])
     raises(TypeError, profile, schedule=lambda step: "RECORD")
+    raises(TypeError, profile, on_trace_redy=print)
     need("a step below 0", "-1" in raises(ValueError, schedule(wait=0, warmup=1, active=1), -1))
 
 
 def without_schedule():
     handled = []
     prof = profile(on_trace_ready=lambda prof: handled.append(prof.step_num))
-    raises(RuntimeError, prof.step)
+    need("a step before it", ["before start()" in text for text in warned(prof.step)] == [True])
     need("no records yet", "no step was recorded" in raises(ProfilerError, prof.key_averages))
     prof.start()
     raises(RuntimeError, prof.start)
@@ -61,6 +62,7 @@ def without_schedule():
     os.getppid()
     prof.stop()
     prof.stop()  # does nothing more
+    need("a step after it", ["after stop()" in text for text in warned(prof.step)] == [True])
     need("the handler is called at the end", handled == [2])
     counts = {row.key: row.count for row in prof.key_averages()}
     need(f"all is recorded: {counts}", counts["getppid"] == 2 and counts["ProfilerStep*"] == 2)
@@ -225,13 +227,17 @@ def untraced():
     """Without an agent or a collector a program runs on, and its handler is called."""
     handled = []
 
+    def ready(prof):
+        handled.append(prof)
+        prof.key_averages()
+
     def run():
-        with profile(schedule=schedule(wait=1, warmup=1, active=1, repeat=1), on_trace_ready=handled.append) as prof:
+        with profile(schedule=schedule(wait=1, warmup=1, active=1, repeat=1), on_trace_ready=ready) as prof:
             for _ in range(5):
                 prof.step()
 
     texts = warned(run)
-    need(f"one warning: {texts}", len(texts) == 1 and "not traced" in texts[0])
+    need(f"warnings: {texts}", len(texts) == 2 and "not traced" in texts[0] and "on_trace_ready ended early" in texts[1])
     need("the handler", len(handled) == 1)
     need("no records", "not traced" in raises(ProfilerError, handled[0].key_averages))
 

@@ -1,8 +1,9 @@
 """Python functions, and APIs of torch, in a profile: frames.py [torch] prints {name: calls} of the recorded steps as JSON.
 
-Step N calls outer() N times. That calls inner() to a depth of 4, and a generator that yields twice, and torch.add once.
+After the profile it calls getppid() three times. Step N calls outer() N times. That calls inner() to a depth of 4, and a generator that yields twice, and torch.add once.
 """
 import json
+import os
 import sys
 
 from hooktrace.profiler import profile, schedule
@@ -42,3 +43,5 @@ with profile(schedule=schedule(wait=1, warmup=1, active=2, repeat=1), on_trace_r
         for _ in range(step):
             outer()
         prof.step()
+for _ in range(3):
+    os.getppid()

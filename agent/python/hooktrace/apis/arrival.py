@@ -28,6 +28,7 @@ class Arrival(importlib.abc.MetaPathFinder):
             return spec
 
         def exec_module(module: Any) -> None:
+            del spec.loader.exec_module  # type: ignore[union-attr]
             execute(module)
             self._arrived(fullname)
         try:

@@ -12,7 +12,7 @@ import hooktrace
 
 from .. import agent, tracing
 
-COUNTER = "profile"
+COUNTER = "hooktrace.profile"
 NO_STEP = 2**64 - 1  # HK_NO_STEP of hooktrace.h
 
 
@@ -46,7 +46,9 @@ class Recorder:
 
     def __init__(self) -> None:
         """Starts tracing if it is off. If that fails, a RuntimeWarning has said why, and nothing below does anything."""
-        self.started_tracing = not hooktrace.is_on() and hooktrace.start()
+        loaded = agent.loaded()
+        before = loaded is not None and agent.is_on(loaded)  # a preloaded agent traces without start()
+        self.started_tracing = not hooktrace.is_on() and hooktrace.start() and not before
         self.traced = hooktrace.is_on()
         self._pause: Optional[ctypes._NamedFuncPointer] = None  # pylint: disable=protected-access
         if self.traced:

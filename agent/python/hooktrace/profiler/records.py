@@ -21,7 +21,8 @@ RANKS = ("HOOK_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "
 DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 STORED_SECONDS = 20  # by then the collector has stored what it ever will
 FAILED_SECONDS = 3  # a job that begins is known by then
-POLL_SECONDS = 0.2  # it stores records that are a second old
+SEALED_SECONDS = 1  # it stores records that are as old, with others of as long
+POLL_SECONDS = 0.2
 CLOCKS_SECONDS = 5  # by which the clocks of machines may differ
 
 Row = Dict[str, Any]
@@ -124,6 +125,7 @@ class Records:
     def _fetch(self) -> None:
         """Waits until the window's end is stored, and keeps its rows."""
         cli, rank = _cli(), _rank()
+        time.sleep(max(0.0, self._window.ended + SEALED_SECONDS - time.time()) if self._window.ended else 0.0)
         began = time.monotonic()
         while True:
             path, process, first, last = self._find(self._export(cli, rank))
@@ -145,7 +147,7 @@ class Records:
 
     def _keep(self, path: str, process: int, first: int, last: int) -> None:
         """Copies the rows of PROCESS between FIRST and LAST, and the work of devices that these have begun."""
-        launches = set()
+        launches, lost, around = set(), 0, 2 * SEALED_SECONDS * 10**9
         with open(path, encoding="utf-8") as lines, open(self._path, "w", encoding="utf-8") as kept:
             _read_head(lines)
             for row in _rows(lines):
@@ -157,12 +159,17 @@ class Records:
                     within = row["id"] in launches
                 elif row["ph"] == "C" and row["name"] == COUNTER:
                     within = False
+                elif row.get("cat") == "hooktrace":  # of a second that has lost some
+                    within = row["pid"] == process and first - around <= _ns(row["ts"]) <= last + around
+                    lost += sum(row["args"].values()) if within else 0
                 elif row["ph"] != "M":
                     within = within and row["pid"] == process
                     if within and correlation is not None:
                         launches.add(correlation)
                 if within:
                     kept.write(json.dumps(row) + "\n")
+        if lost:
+            warnings.warn(f"hooktrace: {lost} records of these steps were lost: there were more calls than are shown", RuntimeWarning, stacklevel=5)
 
     # ---- to users ----
 

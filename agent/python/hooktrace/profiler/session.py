@@ -28,10 +28,11 @@ class profile:  # pylint: disable=invalid-name
     """Records the steps of a program that SCHEDULE chooses, as torch.profiler.profile does, for any program.
 
     schedule: a function of a step's number (see schedule()); without it all is recorded from start() to stop().
-    on_trace_ready: called with this object after the last step of each cycle, and by stop() if a cycle is not finished.
+    on_trace_ready: called with this object after the last step of each cycle, and by stop() if a cycle is not finished. Its errors are the program's,
+    but for ProfilerError, which becomes a RuntimeWarning.
     with_stack: also Python functions, by hooktrace.tracer. with_modules: the same, with calls of torch modules named by their class and number.
     apis: also the APIs of torch, Paddle and MindSpore, by hooktrace.apis. A tracer that cannot start is left out after a RuntimeWarning.
-    record_shapes, profile_memory, with_flops and further arguments of torch.profiler.profile are accepted, and left out after a RuntimeWarning.
+    record_shapes, profile_memory, with_flops and the arguments after apis are torch.profiler's: they are left out after a RuntimeWarning.
 
     Starts tracing if it is off, and stops it again at the end. Outside of the chosen steps the process counts its calls and records nothing.
     key_averages(), events() and export_chrome_trace() are of the last window that ended. They wait until its records are stored, a second or two.
@@ -39,7 +40,9 @@ class profile:  # pylint: disable=invalid-name
 
     def __init__(self, *, activities: Optional[Iterable[Any]] = None, schedule: Optional[Callable[[int], Any]] = None,
                  on_trace_ready: Optional[Callable[["profile"], Any]] = None, record_shapes: bool = False, profile_memory: bool = False,
-                 with_stack: bool = False, with_flops: bool = False, with_modules: bool = False, apis: bool = False, **others: Any) -> None:
+                 with_stack: bool = False, with_flops: bool = False, with_modules: bool = False, apis: bool = False,
+                 experimental_config: Any = None, execution_trace_observer: Any = None, acc_events: bool = False,
+                 use_cuda: Optional[bool] = None, custom_trace_id_callback: Any = None) -> None:
         self.activities = None if activities is None else set(activities)
         self.schedule: Schedule = schedule or record_all
         self.on_trace_ready = on_trace_ready
@@ -51,7 +54,9 @@ class profile:  # pylint: disable=invalid-name
         self._window: Optional[Window] = None
         self._records: Optional[Records] = None
         self._metadata: Dict[str, Any] = {}
-        _say_left_out(record_shapes=record_shapes, profile_memory=profile_memory, with_flops=with_flops, **others)
+        _say_left_out(record_shapes=record_shapes, profile_memory=profile_memory, with_flops=with_flops,
+                      experimental_config=experimental_config, execution_trace_observer=execution_trace_observer, acc_events=acc_events,
+                      use_cuda=use_cuda, custom_trace_id_callback=custom_trace_id_callback)
 
     # ---- the steps ----
 
@@ -88,7 +93,8 @@ class profile:  # pylint: disable=invalid-name
     def step(self) -> None:
         """The next step begins."""
         if self._recorder is None:
-            raise RuntimeError("step() belongs between start() and stop() of a profile")
+            warnings.warn("hooktrace.profiler: a step before start() or after stop() is no step of the profile", RuntimeWarning, stacklevel=2)
+            return
         before = self.current_action
         self.step_num += 1
         self.current_action = action(self.schedule(self.step_num))
@@ -122,7 +128,11 @@ class profile:  # pylint: disable=invalid-name
         self._window, self._records = self._recorder.end(), None
         self._tracers.stop()
         if ready and self.on_trace_ready is not None:
-            self.on_trace_ready(self)
+            try:
+                self.on_trace_ready(self)
+            except ProfilerError as error:
+                # The program does not depend on its records.
+                warnings.warn(f"hooktrace.profiler: on_trace_ready ended early: {error}", RuntimeWarning, stacklevel=4)
 
     def _give_back(self) -> None:
         recorder, self._recorder = self._recorder, None

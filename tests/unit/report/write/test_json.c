@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "report/build/build.h"
+#include "report/findings/findings.h"
 #include "report/model/report.h"
 #include "report/write/write.h"
 #include "snapshot_maker.h"
@@ -111,6 +112,34 @@ static void test_contract_is_exact(void **state)
 	maker_fini(&maker);
 }
 
+static void test_findings_are_those_of_the_summary(void **state)
+{
+	struct hk_findings findings;
+	struct hk_report *report;
+	struct maker maker;
+	(void)state;
+	fill(&maker, "x");
+	json_t *root = make(&maker);
+	json_t *list = json_object_get(root, "findings");
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
+	assert_int_equal(hk_findings_init(&findings, report), 0);
+	assert_true(findings.count > 0);
+	assert_int_equal(json_array_size(list), findings.count);
+	for (size_t i = 0; i < findings.count; i++) {
+		const json_t *row = json_array_get(list, i);
+		assert_string_equal(json_string_value(json_object_get(row, "evidence")),
+				    findings.list[i].text);
+		assert_string_equal(json_string_value(json_object_get(row, "kind")),
+				    hk_finding_topic_name(findings.list[i].topic));
+		assert_string_equal(json_string_value(json_object_get(row, "weight")),
+				    hk_finding_weight_name(findings.list[i].weight));
+	}
+	hk_findings_fini(&findings);
+	hk_report_free(report);
+	json_decref(root);
+	maker_fini(&maker);
+}
+
 static void test_any_name_survives(void **state)
 {
 	static const char *const names[][2] = {
@@ -138,6 +167,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_contract_is_exact),
+	    cmocka_unit_test(test_findings_are_those_of_the_summary),
 	    cmocka_unit_test(test_any_name_survives),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
