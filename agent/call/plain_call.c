@@ -318,6 +318,17 @@ static inline __attribute__((always_inline)) void end_timed(struct hk_thread *th
 	restore(thread, call, call->depth, ns, range);
 }
 
+/* Ends a call that is not the current thread's, or whose segment was closed meanwhile. A thread is
+ * at rest when it has left all calls that it began before. */
+static __attribute__((noinline)) void end_closed(struct hk_thread *thread,
+						 const struct hk_plain_call *call, bool range)
+{
+	if (thread == hk_thread_current && hk_thread_is_closed(thread) && !range &&
+	    call->depth < thread->depth) {
+		thread->depth = call->depth;
+	}
+}
+
 /* The thread may have another segment than at the call's begin, and other cells. */
 static __attribute__((noinline)) void count_error(const struct hk_thread *thread,
 						  const struct hk_site_hot *site)
@@ -337,9 +348,10 @@ static inline __attribute__((always_inline)) void end(struct hk_plain_call *call
 	}
 	uint64_t end_ticks = call->depth == COUNTED ? 0 : read_clock();
 	call->thread = NULL;
-	/* Three cases: it is not this thread's, or began before a fork, so that the parent has it;
-	 * or the thread has ended. */
+	/* Four cases: it is not this thread's, or began before a fork, so that the parent has it;
+	 * the thread has ended; or the segment was closed. */
 	if (unlikely(thread != hk_thread_current || !thread->ready)) {
+		end_closed(thread, call, range);
 		return;
 	}
 	if (call->depth != COUNTED) {
@@ -358,8 +370,9 @@ void hk_plain_call_end_apart(struct hk_plain_call *call)
 {
 	struct hk_thread *thread = call->thread;
 	call->thread = NULL;
-	if (!thread || thread != hk_thread_current || !thread->ready || call->depth == COUNTED) {
-		return;
+	if (!thread || thread != hk_thread_current || !thread->ready || call->depth == COUNTED ||
+	    hk_call_cell(thread, call->site) != cell_of(thread, call)) {
+		return; /* as in end(); the thread may have another segment by now */
 	}
 	uint64_t ticks = read_clock() - call->start_ticks;
 	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
