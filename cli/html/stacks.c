@@ -24,9 +24,10 @@ struct node {
 	uint32_t depth;
 	uint64_t calls, total_ns; /* with those of its callees */
 	bool kept;
-	uint32_t number;   /* in the document */
-	struct node *more; /* what was cut off its callees; NULL: nothing yet */
-	uint64_t cut;	   /* of a `more`: frames in it */
+	uint32_t number;    /* in the document */
+	struct node *more;  /* what was cut off its callees; NULL: nothing yet */
+	struct node *place; /* of a frame that is not kept: the `more` that it counts in */
+	uint64_t cut;	    /* of a `more`: frames in it */
 };
 
 /* Calls of a function of a group of ranks, from one frame. */
@@ -201,13 +202,7 @@ static void tree_fini(struct tree *tree)
 /* Returns where the calls of NODE are counted: in itself, or in what was cut off a caller. */
 static struct node *place_of(struct node *node)
 {
-	if (node->kept) {
-		return node;
-	}
-	while (!node->key.caller->kept) {
-		node = node->key.caller;
-	}
-	return node->key.caller->more;
+	return node->kept ? node : node->place;
 }
 
 static int value_add(struct tree *tree, struct node *node, const struct hk_stack_row *row)
@@ -254,7 +249,9 @@ static int tree_cut(struct tree *tree, const struct hk_stack_rows *rows, size_t 
 			}
 			caller->more->key.caller = caller;
 		}
-		place_of(tree->list[i])->cut++;
+		/* Callers come first in the list, so theirs is known. */
+		tree->list[i]->place = caller->kept ? caller->more : caller->place;
+		tree->list[i]->place->cut++;
 	}
 	for (size_t i = 0; i < rows->count; i++) {
 		int r = value_add(tree, place_of(tree->leaves[i]), &rows->rows[i]);
