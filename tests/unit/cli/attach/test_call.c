@@ -103,9 +103,11 @@ static void end(pid_t pid)
 }
 
 /* The addresses of this process are those of its child. */
+/* Returns the address of libc's own function, which a sanitizer may have put another in front of.
+ */
 static uint64_t address_of(const char *name)
 {
-	return (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, name);
+	return (uint64_t)(uintptr_t)dlsym(dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), name);
 }
 
 static uint64_t restorer(const struct hk_maps *maps)
