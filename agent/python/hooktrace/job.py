@@ -35,7 +35,7 @@ PROCESSES = _columns("i rank", "l pid", "w role", "u command", *_EXIT, "w agent"
                      "l lost_records", "l shed_records", "l calls_untracked", "l calls_untimed", "l tracing_cost_ns", "l calls", "l errors",
                      "l inside_ns")
 CALLS = _columns("i rank", "w role", "w domain", "w function", "w library", "l calls", "l errors", "l total_ns", "l self_ns", "l outermost_ns",
-                 "l device_ns", "l bytes", "l min_ns", "l mean_ns", "l p50_ns", "l p90_ns", "l p99_ns", "l max_ns")
+                 "l outermost_calls", "l device_ns", "l bytes", "l min_ns", "l mean_ns", "l p50_ns", "l p90_ns", "l p99_ns", "l max_ns")
 MEMORY = _columns("i rank", "w role", "i device", "w kind", "w library", "l allocs", "l frees", "l live_bytes", "l peak_bytes", "l peak_low",
                   "l peak_high", "l peak_time_ns", "l at_peak_bytes")
 FINDINGS = _columns("w kind", "w weight", "[i ranks", "w function", "l cost_ns", "g share", "w confidence", "u evidence", "u advice")

@@ -137,7 +137,7 @@ static void churn(void)
 static void run_in_malloc(void)
 {
 	struct pollfd input = {.fd = 0, .events = POLLIN};
-	char line[64];
+	char line[640];
 	int goes_on = 1;
 	while (goes_on) {
 		churn();
@@ -150,7 +150,7 @@ static void run_in_malloc(void)
 static void run_threads(int threads)
 {
 	pthread_t thread[THREADS_MAX];
-	char line[64];
+	char line[640];
 	for (int i = 0; i < threads; i++) {
 		pthread_create(&thread[i], NULL, work, NULL);
 	}

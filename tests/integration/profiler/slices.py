@@ -59,7 +59,7 @@ def need(what, got, wanted):
 
 def slice_of(directory):
     """The records of the window by a hookcli that notes its words and writes the file."""
-    from hooktrace import collector
+    from hooktrace import hookcli
     from hooktrace.profiler import records, recording
 
     cli = os.path.join(directory, "hookcli")
@@ -67,7 +67,7 @@ def slice_of(directory):
         file.write(f'#!/bin/sh\necho "$*" >>{directory}/words\n[ -e {directory}/tried ] || {{ touch {directory}/tried; exit 4; }}\n'
                    f'exec {sys.executable} {os.path.abspath(__file__)} write "$@"\n')
     os.chmod(cli, stat.S_IRWXU)
-    collector.find_cli = lambda: cli
+    hookcli.find = lambda: cli
     window = recording.Window(NUMBER, "job 1")
     window.process, window.ended = PROCESS, window.began
     os.environ["RANK"] = "3"
