@@ -121,7 +121,7 @@ def main():
     build = os.path.abspath(sys.argv[1])
     path = [os.path.join(build, "python"), os.path.join(build, "tests", "integration", "apis"), os.path.join(INTEGRATION, "apis")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "PYTHONDONTWRITEBYTECODE": "1"}
-    found = pythons.found() + [("torch", os.environ["TORCH_PYTHON"])] * ("TORCH_PYTHON" in os.environ)
+    found = pythons.found() + [("torch", path) for path in [os.environ.get("TORCH_PYTHON")] if path]
     bad = False
     for version, python in found:
         with tempfile.TemporaryDirectory() as store:
