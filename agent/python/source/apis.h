@@ -74,4 +74,7 @@ void hk_api_free(struct hk_api *api);
 bool hk_api_evaluator_begin(void);
 void hk_api_evaluator_end(void);
 
+/* Another evaluator was taken away: puts this one there if it is wanted. */
+void hk_api_evaluator_keep(void);
+
 #endif

@@ -53,11 +53,14 @@ static unsigned long version(void)
 	return number ? PyLong_AsUnsignedLong(number) : 0;
 }
 
+static bool wanted;
+
 bool hk_api_evaluator_begin(void)
 {
 	if (!ONLY_ON(version())) {
 		return true;
 	}
+	wanted = true;
 	if (!_PyInterpreterState_SetEvalFrameFunc || !_PyEval_EvalFrameDefault) {
 		return false;
 	}
@@ -70,8 +73,16 @@ bool hk_api_evaluator_begin(void)
 	return true;
 }
 
+void hk_api_evaluator_keep(void)
+{
+	if (wanted) {
+		hk_api_evaluator_begin();
+	}
+}
+
 void hk_api_evaluator_end(void)
 {
+	wanted = false;
 	if (!ONLY_ON(version()) || !_PyInterpreterState_SetEvalFrameFunc) {
 		return;
 	}

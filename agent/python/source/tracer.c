@@ -1,6 +1,7 @@
 #include "tracer_state.h"
 
 #include "agent.h"
+#include "apis.h"
 #include "beyond.h"
 #include "part.h"
 #include "tracer_calls.h"
@@ -120,6 +121,7 @@ static PyObject *tracer_end(PyObject *module, PyObject *unused)
 	}
 	if (!is_monitored()) {
 		hk_tracer_evaluator_remove();
+		hk_api_evaluator_keep();
 		hk_tracer_calls_part();
 	}
 	hk_tracer.on = false;

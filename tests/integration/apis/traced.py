@@ -1,5 +1,5 @@
 """Calls of the small framework in a process that the agent is in. Prints what it called: {name: [calls, errors]}. Argument: `python`
-traces Python functions meanwhile, of which it prints the counts too.
+traces Python functions meanwhile, of which it prints the counts too, and stops before the APIs do.
 """
 import contextlib
 import ctypes
@@ -36,10 +36,11 @@ for thread in threads:
 work()
 for thread in threads:
     thread.join()
-apis.stop()
+functions = {"work": [4, 0], "relu": [2 * 4 * ROUNDS, 4 * ROUNDS]}
 tracer.stop()
+work()
+apis.stop()
 toy.add(1, 2)
-times = 4 * ROUNDS
-functions = {"work": [4, 0], "relu": [2 * times, times]}
+times = 5 * ROUNDS
 print(json.dumps({**(functions if sys.argv[1:] else {}), "toy.add": [4 * times, times], "toy.scale": [times, 0], "toy.relu": [2 * times, times], "toy.Tensor.pair": [times, 0],
                   "toy.nn.Linear": [times, 0]}))
