@@ -8,10 +8,18 @@
 #include "hooks/hook.h"
 #include "hooks/names.h"
 
+#define JOB_NAME_BYTES 100u
 #define KNOWN_BYTES 256u
 #define NUMBER_MOST 1000000ul
 
 const struct argp_child hk_option_children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
+
+void hk_option_job_name(struct argp_state *state, const char *name)
+{
+	if (!*name || strlen(name) > JOB_NAME_BYTES || strchr(name, '/')) {
+		argp_error(state, "--job '%s' is no name for a job", name);
+	}
+}
 
 void hk_option_only(struct argp_state *state, const char *kind, const char *word,
 		    const char **ret_word)

@@ -36,6 +36,9 @@ struct hk_option_ranks {
 /* The only child of a command's argp: options of every command. */
 extern const struct argp_child hk_option_children[];
 
+/* Refuses NAME, for a new job, unless it has 1 to 100 bytes and no slash. */
+void hk_option_job_name(struct argp_state *state, const char *name);
+
 /* Sets *ret_word to WORD of the command line. A command takes only one word of KIND ("job"). */
 void hk_option_only(struct argp_state *state, const char *kind, const char *word,
 		    const char **ret_word);

@@ -2,7 +2,6 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "cli/attach/inject.h"
@@ -49,9 +48,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case OPTION_STORE:
 		return -hk_settings_set(settings, "store", argument);
 	case OPTION_JOB:
-		if (!*argument || strlen(argument) > 100 || strchr(argument, '/')) {
-			argp_error(state, "--job '%s' is no name for a job", argument);
-		}
+		hk_option_job_name(state, argument);
 		return -hk_settings_set(settings, "job", argument);
 	case ARGP_KEY_ARG:
 		hk_option_only(state, "process or job", argument, &arguments->what);

@@ -129,9 +129,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case OPTION_STORE:
 		return -hk_settings_set(settings, "store", argument);
 	case OPTION_JOB:
-		if (!*argument || strlen(argument) > 100 || strchr(argument, '/')) {
-			argp_error(state, "--job '%s' is no name for a job", argument);
-		}
+		hk_option_job_name(state, argument);
 		return -hk_settings_set(settings, "job", argument);
 	case OPTION_ON_FULL:
 		return -hk_settings_set(settings, "on-full", argument);
