@@ -46,7 +46,7 @@ def train(run, cases):
     with open(run.path("cases.json"), "w") as file:
         json.dump(cases, file)
     python = os.environ.get("TORCH_PYTHON", "/usr/bin/python3")
-    done = run.command(python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", RANKS, SCRIPT, run.path("cases.json"),
+    done = run.command(python, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", RANKS, SCRIPT, run.path("cases.json"),
                        env={"PYTHONPATH": os.path.join(run.build, "python"), "OMP_NUM_THREADS": "1"})
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith(("{", "null"))]
 
