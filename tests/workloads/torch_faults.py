@@ -1,9 +1,9 @@
-"""torch_faults CASES.json: trains small models on the ranks of torchrun, once for each case, and dumps what every step computes.
+"""torch_faults CASES.json TRUTHS.json: trains small models on the ranks of torchrun, once for each case, and dumps what every step computes.
 
 CASES.json is a list of {"model": "cnn" or "transformer", "store": directory, "fault": null or {"kind", "operator", "nth", "seed"}}.
 A fault changes the result of the NTH call of the aten operator OPERATOR within the forward pass of step 3 on rank 2, below every
-function of Python: one bit, one NaN, a weight that is used transposed, or a result that was rounded to bfloat16. The first rank
-prints a line of JSON for each case: the module and the operators that the fault lies in, found by a pass of its own.
+function of Python: one bit, one NaN, a weight that is used transposed, or a result that was rounded to bfloat16. TRUTHS.json
+gets for each case the module that the fault lies in, found by a pass of its own.
 """
 import json
 import random
@@ -147,8 +147,9 @@ def main():
         cases = json.load(file)
     for case in cases:
         train(case, rank)
-        if rank == 0:
-            print(json.dumps(case["fault"] and truth(case)), flush=True)
+    if rank == 0:
+        with open(sys.argv[2], "w") as file:
+            json.dump([case["fault"] and truth(case) for case in cases], file)
     torch.distributed.destroy_process_group()
 
 
