@@ -4,7 +4,6 @@
 import json
 import os
 import random
-import sys
 
 from harness import Failure, Run, expect, expect_true, main
 
@@ -72,8 +71,8 @@ def complaint(case, truth, first):
     return None
 
 
-def test(run: Run):
-    cases = all_cases(run, int(sys.argv[2]) if len(sys.argv) > 2 else CASES, int(sys.argv[3]) if len(sys.argv) > 3 else SEED)
+def test(run: Run, many=CASES, seed=SEED):
+    cases = all_cases(run, int(many), int(seed))
     truths = train(run, cases)
     expect("cases that ran", len(truths), len(cases))
     wrong = []
