@@ -33,11 +33,11 @@ def chosen_fault(choose, model, kind):
 def all_cases(run, cases, seed):
     """A run of each model to compare with, two healthy ones, of which one is of bfloat16, and CASES with a fault."""
     choose = random.Random(seed)
-    listed = [{"model": model, "store": run.path(f"{model}-{what}"), "dtype": dtype, "fault": None} for model in OPERATORS
-              for what, dtype in (("right", "float32"), ("again", "float32"), ("narrow", "bfloat16"))]
+    listed = [{"model": model, "store": run.path(f"{model}-{what}"), "narrow": what == "narrow", "fault": None} for model in OPERATORS
+              for what in ("right", "again", "narrow")]
     for number in range(cases):
         model, kind = sorted(OPERATORS)[number % 2], KINDS[number // 2 % len(KINDS)]
-        listed.append({"model": model, "store": run.path(f"{model}-{number}-{kind}"), "dtype": "float32", "fault": chosen_fault(choose, model, kind)})
+        listed.append({"model": model, "store": run.path(f"{model}-{number}-{kind}"), "narrow": False, "fault": chosen_fault(choose, model, kind)})
     return listed
 
 

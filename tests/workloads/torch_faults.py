@@ -1,6 +1,6 @@
 """torch_faults CASES.json TRUTHS.json: trains small models on the ranks of torchrun, once for each case, and dumps what every step computes.
 
-CASES.json is a list of {"model": "cnn" or "transformer", "store": directory, "dtype": "float32" or "bfloat16",
+CASES.json is a list of {"model": "cnn" or "transformer", "store": directory, "narrow": whether operators compute in bfloat16,
 "fault": null or {"kind", "operator", "nth", "seed"}}.
 A fault changes the result of the NTH call of the aten operator OPERATOR within the forward pass of step 3 on rank 2, below every
 function of Python: one bit, one NaN, a weight that is used transposed, or a result that was rounded to bfloat16. TRUTHS.json
@@ -68,10 +68,10 @@ class Cnn(nn.Module):
 MODELS = {"cnn": Cnn, "transformer": Transformer}
 
 
-def batch(model, rank, step, dtype="float32"):
+def batch(model, rank, step):
     generator = torch.Generator().manual_seed(1000 * step + rank)
     if model == "cnn":
-        return torch.randn(BATCH, 3, 16, 16, generator=generator).to(getattr(torch, dtype)), torch.randint(10, (BATCH,), generator=generator)
+        return torch.randn(BATCH, 3, 16, 16, generator=generator), torch.randint(10, (BATCH,), generator=generator)
     return (torch.randint(WORDS, (BATCH, LENGTH), generator=generator),)
 
 
@@ -123,17 +123,18 @@ def truth(case):
 
 def train(case, rank):
     torch.manual_seed(7)
-    model = MODELS[case["model"]]().to(getattr(torch, case["dtype"]))
+    model = MODELS[case["model"]]()
     parallel = DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     with hooktrace.precision.Dumper(case["store"], model=model, gradients=True, quiet=True) as dumper:
         for step in range(STEPS):
-            data = batch(case["model"], rank, step, case["dtype"])
+            data = batch(case["model"], rank, step)
             if case["fault"] and rank == RANK and step == STEP:
                 with Fault(case["fault"], []):
                     loss = parallel(*data)
             else:
-                loss = parallel(*data)
+                with torch.autocast("cpu", enabled=case["narrow"]):
+                    loss = parallel(*data)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
