@@ -1,4 +1,4 @@
-"""precision_program FRAMEWORK WEIGHTS.npz STORE DTYPE: the same small network in torch, paddle or mindspore, forward, with the values of
+"""framework_program FRAMEWORK WEIGHTS.npz STORE DTYPE: the same small network in torch, paddle or mindspore, forward, with the values of
 each call dumped to STORE. Prints the largest logit of each image, from the framework itself."""
 import sys
 
