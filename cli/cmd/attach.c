@@ -164,6 +164,10 @@ static int start(struct attaching *attaching, struct hk_target *target)
 		drop(&settings);
 	}
 	if (r != 0) {
+		if (!hk_target_lives(target)) {
+			snprintf(why, sizeof(why), "process %d has ended meanwhile",
+				 (int)target->pid);
+		}
 		hk_error("%s", why);
 		return r < 0 ? r : -EALREADY;
 	}
