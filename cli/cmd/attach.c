@@ -10,6 +10,7 @@
 #include "cli/attach/target.h"
 #include "cli/command.h"
 #include "cli/option.h"
+#include "cli/run/job_settings.h"
 #include "cli/run/session_apart.h"
 #include "cli/target/agent_library.h"
 #include "cli/target/hooks_option.h"
@@ -232,9 +233,8 @@ static int run(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0 || !arguments.what) {
 		return HK_EXIT_USAGE;
 	}
-	const char *level = hk_command_setting("level");
 	char *hooks = hk_hooks_option_list();
-	if (!hooks || (level && hk_hooks_option_level(level) < 0)) {
+	if (!hooks || hk_job_settings_check() < 0) {
 		free(hooks);
 		return HK_EXIT_USAGE;
 	}

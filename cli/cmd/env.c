@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/run/env_collectors.h"
+#include "cli/run/job_settings.h"
 #include "cli/run/job_start.h"
 #include "cli/run/session.h"
 #include "cli/shell_word.h"
@@ -249,7 +250,8 @@ static int start(struct environment *environment, int pid)
 	struct hk_job_start *job = &environment->job;
 	char *hooks = hk_hooks_option_list();
 
-	if (!hooks) {
+	if (!hooks || hk_job_settings_check() < 0) {
+		free(hooks);
 		return HK_EXIT_FAILED;
 	}
 	int r = hk_settings_set(hk_command_settings(), "hooks", hooks);
