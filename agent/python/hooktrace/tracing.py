@@ -95,7 +95,8 @@ def _start(settings: Dict[str, str], children: bool) -> None:
     if not agent.can_start_late(library):
         raise agent.AgentError("this agent cannot start in a process that runs already: start the program by `python -m hooktrace run`")
     file = agent.path() or agent.LIBRARY
-    variables, _state.directory = _find_collector(file, settings)
+    variables, shown = _find_collector(file, settings)
+    _state.directory = shown and os.path.abspath(shown)
     agent.start_late(library, {name: value for name, value in variables.items() if name.startswith("HOOK_")})
     if children:
         variables.pop("LD_PRELOAD", None)
@@ -178,7 +179,7 @@ def is_on() -> bool:
 
 
 def job_directory() -> Optional[str]:
-    """The directory of the job that start() opened, or None: not started, preloaded, or known to the collector only."""
+    """The absolute path of the job that start() opened, or None: not started, preloaded, or known to the collector only."""
     return _state.directory
 
 
