@@ -129,6 +129,7 @@ def check_truth(run, name, *arguments, before=(), pid_of=None):
     def judge(report):
         expect(f"{name}: marked calls", calls(report, "late_marked"), truth)
         expect(f"{name}: end", [rank["exit"]["kind"] for rank in report["ranks"]], ["detached"])
+        expect(f"{name}: end of the job", report["job"]["exit"], "detached")
     LATER[name] = judge
 
 
