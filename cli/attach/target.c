@@ -130,8 +130,8 @@ static int read_program(struct hk_target *target, char why[HK_ATTACH_WHY_BYTES])
 
 /* ---- reasons ---- */
 
-/* Writes the name of user UID to TEXT. A static program must not ask the name service. */
-static const char *user_name(uid_t uid, char *text, size_t size)
+/* A static program must not ask the name service. */
+const char *hk_target_user(uid_t uid, char *text, size_t size)
 {
 	FILE *file = fopen("/etc/passwd", "re");
 	const struct passwd *entry;
@@ -188,7 +188,7 @@ void hk_target_explain(const struct hk_target *target, int error, char why[HK_AT
 	} else if (geteuid() != 0 && target->uid != geteuid()) {
 		snprintf(why, HK_ATTACH_WHY_BYTES,
 			 "process %d belongs to user %s: run hookcli as that user or as root",
-			 (int)target->pid, user_name(target->uid, name, sizeof(name)));
+			 (int)target->pid, hk_target_user(target->uid, name, sizeof(name)));
 	} else if (scope > 0) {
 		snprintf(
 		    why, HK_ATTACH_WHY_BYTES,

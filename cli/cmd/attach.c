@@ -2,6 +2,8 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "cli/attach/inject.h"
@@ -18,6 +20,7 @@
 #include "text/name.h"
 
 #define SETTINGS_MAX 16u
+#define USER_BYTES 64
 
 enum {
 	OPTION_LEVEL = 0x100,
@@ -143,7 +146,15 @@ static int open_job(struct attaching *attaching, const struct hk_target *target)
 
 	attaching->open = r == 0;
 	if (r < 0) {
-		hk_error("%s", *attaching->apart.why ? attaching->apart.why : strerror(-r));
+		const char *why = *attaching->apart.why ? attaching->apart.why : strerror(-r);
+		char user[USER_BYTES];
+		if (target->uid == geteuid()) {
+			hk_error("%s", why);
+		} else {
+			hk_error("as user %s, to whom process %d belongs: %s",
+				 hk_target_user(target->uid, user, sizeof(user)), (int)target->pid,
+				 why);
+		}
 	}
 	return r;
 }
@@ -175,6 +186,11 @@ static int start(struct attaching *attaching, struct hk_target *target)
 	printf("process %d (%s) is traced as job %s in %s; end that with: hookcli detach %d\n",
 	       (int)target->pid, hk_name_base(target->program), attaching->apart.id,
 	       attaching->apart.shown, (int)target->pid);
+	if (target->uid != geteuid()) {
+		char user[USER_BYTES];
+		printf("the job belongs to user %s: hookcli top and ctl reach it as that user\n",
+		       hk_target_user(target->uid, user, sizeof(user)));
+	}
 	attaching->traced++;
 	return 0;
 }
