@@ -102,6 +102,15 @@ for turn in (1, 2):
     call(5)
     with hooktrace.range("while off"):
         hooktrace.mark("off"); hooktrace.counter("off", 1); hooktrace.step(); hooktrace.mark(None)
+from hooktrace import agent
+assert hooktrace.start(hooks="*:getppid", store=sys.argv[1], quiet=True)
+agent.stop_late(agent.load()) # as `hookcli detach` has it do
+assert not hooktrace.is_on()
+assert hooktrace.start(hooks="*:getppid", store=sys.argv[1], quiet=True) and hooktrace.is_on()
+with hooktrace.range("open at the end"):
+    call(30)
+print(hooktrace.job_directory())
+hooktrace.stop()
 """
 
 MISSING = """
@@ -263,7 +272,7 @@ def check_again(case):
     done = case.start(case.script("again.py", AGAIN), os.path.join(case.directory, "again"))
     expect(f"{case.version}, again: on standard error", done.stderr, "")
     jobs = done.stdout.split()
-    expect(f"{case.version}, again: jobs", len(set(jobs)), 2)
+    expect(f"{case.version}, again: jobs", len(set(jobs)), 3)
     yield
     for turn, job in enumerate(jobs, 1):
         counts = {row["function"]: row["calls"] for row in case.closed(job)["calls"]}
