@@ -12,10 +12,10 @@
 #include "cli/attach/target.h"
 #include "cli/command.h"
 #include "cli/option.h"
-#include "cli/run/job_settings.h"
 #include "cli/run/session_apart.h"
 #include "cli/target/agent_library.h"
 #include "cli/target/hooks_option.h"
+#include "cli/target/job_settings.h"
 #include "settings/settings.h"
 #include "text/name.h"
 

@@ -10,12 +10,12 @@
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/run/env_collectors.h"
-#include "cli/run/job_settings.h"
 #include "cli/run/job_start.h"
 #include "cli/run/session.h"
 #include "cli/shell_word.h"
 #include "cli/target/agent_library.h"
 #include "cli/target/hooks_option.h"
+#include "cli/target/job_settings.h"
 #include "settings/settings.h"
 
 #define VARIABLES_MAX 20

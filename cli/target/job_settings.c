@@ -1,4 +1,4 @@
-#include "cli/run/job_settings.h"
+#include "cli/target/job_settings.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* job_settings.h: the settings with which a job begins, from options, variables or a file. Main
  * thread only. */
-#ifndef HK_CLI_RUN_JOB_SETTINGS_H
-#define HK_CLI_RUN_JOB_SETTINGS_H
+#ifndef HK_CLI_TARGET_JOB_SETTINGS_H
+#define HK_CLI_TARGET_JOB_SETTINGS_H
 
 /* Checks the settings level, on-full, keep and budget. Returns 0, or -EINVAL after a line on
  * stderr.
