@@ -255,9 +255,7 @@ static int run(int argc, char **argv)
 		return HK_EXIT_USAGE;
 	}
 	if (hk_agent_library_find(hk_command_setting("agent"), agent) == -ENOENT) {
-		hk_error(
-		    "libhookagent.so is not where hookcli is (HOOK_AGENT names another): is the "
-		    "installation whole?");
+		hk_error(HK_AGENT_LIBRARY_ABSENT);
 		free(hooks);
 		return HK_EXIT_FAILED;
 	}

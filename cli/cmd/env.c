@@ -197,7 +197,7 @@ static int collect(struct environment *environment)
 		return HK_EXIT_FAILED;
 	}
 	if (rc < 0) {
-		hk_error("libhookagent.so is not beside hookcli; name it in HOOK_AGENT");
+		hk_error(HK_AGENT_LIBRARY_ABSENT);
 		return HK_EXIT_FAILED;
 	}
 	if (hk_rundir_path(0, environment->run_directory) < 0) {

@@ -345,10 +345,11 @@ static int run_command(char **command)
 	}
 	int r = hk_agent_library_find(hk_command_setting("agent"), agent);
 	if (r < 0) {
-		hk_error(r == -EINVAL ? "the agent's path %s holds a space or colon: move it"
-				      : "libhookagent.so is not where hookcli is (%s): is the "
-					"installation whole?",
-			 r == -EINVAL ? agent : "HOOK_AGENT names another");
+		if (r == -EINVAL) {
+			hk_error("the agent's path %s holds a space or colon: move it", agent);
+		} else {
+			hk_error(HK_AGENT_LIBRARY_ABSENT);
+		}
 		free(hooks);
 		return EXIT_OURS;
 	}
