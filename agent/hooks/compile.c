@@ -232,12 +232,31 @@ static void write_hook(FILE *out, const struct hk_hook *hook, unsigned file, uin
 		hook->type_sizes ? text_of(hook->type_sizes) : 0, file, hook->runtime);
 }
 
-/* The hooks of all files in order. */
+/* The hooks of all files in order. A file without hooks only says how domains are shown: it gets no
+ * number. */
 struct hooks {
 	const struct hk_hook *list[HOOKS_MAX];
 	uint8_t files[HOOKS_MAX]; /* of each */
 	uint32_t count;
 };
+
+static int collect_hooks(struct hooks *hooks, const struct hk_hook_file *files, unsigned count)
+{
+	uint8_t number = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		for (uint32_t k = 0; k < files[i].hook_count; k++) {
+			if (hooks->count == HOOKS_MAX) {
+				fprintf(stderr, "more than %u hooks\n", HOOKS_MAX);
+				return 1;
+			}
+			hooks->files[hooks->count] = number;
+			hooks->list[hooks->count++] = &files[i].hooks[k];
+		}
+		number = (uint8_t)(number + (files[i].hook_count > 0));
+	}
+	return 0;
+}
 
 static void write_hooks(FILE *out, const struct hooks *hooks)
 {
@@ -309,6 +328,22 @@ static void write_file(FILE *out, const struct hk_hook_file *file, uint32_t firs
 		text_of(file->name), first, file->hook_count, automatic, tables);
 }
 
+static void write_files(FILE *out, const struct hk_hook_file *files, unsigned count)
+{
+	unsigned written = 0;
+	uint32_t first = 0;
+
+	fprintf(out, "\nconst struct hk_shipped_file hk_shipped_file_list[] = {\n");
+	for (unsigned i = 0; i < count; i++) {
+		if (files[i].hook_count > 0) {
+			write_file(out, &files[i], first);
+			written++;
+		}
+		first += files[i].hook_count;
+	}
+	fprintf(out, "};\nconst unsigned hk_shipped_file_count = %u;\n", written);
+}
+
 static void write_domains(FILE *out, const struct hk_hook_file *files, unsigned count)
 {
 	unsigned written = 0;
@@ -332,25 +367,12 @@ static int write_tables(FILE *out, const struct hk_hook_file *files, unsigned co
 {
 	static struct hooks hooks;
 
-	for (unsigned i = 0; i < count; i++) {
-		for (uint32_t k = 0; k < files[i].hook_count; k++) {
-			if (hooks.count == HOOKS_MAX) {
-				fprintf(stderr, "more than %u hooks\n", HOOKS_MAX);
-				return 1;
-			}
-			hooks.files[hooks.count] = (uint8_t)i;
-			hooks.list[hooks.count++] = &files[i].hooks[k];
-		}
+	if (collect_hooks(&hooks, files, count) != 0) {
+		return 1;
 	}
 	text_of(""); /* offset 0 is no text of a type's sizes */
 	fprintf(out, "/* Written by hookc. */\n#include \"hooks/shipped.h\"\n");
-	fprintf(out, "\nconst struct hk_shipped_file hk_shipped_file_list[] = {\n");
-	uint32_t first = 0;
-	for (unsigned i = 0; i < count; i++) {
-		write_file(out, &files[i], first);
-		first += files[i].hook_count;
-	}
-	fprintf(out, "};\nconst unsigned hk_shipped_file_count = %u;\n", count);
+	write_files(out, files, count);
 	write_hooks(out, &hooks);
 	write_index(out, &hooks);
 	write_domains(out, files, count);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/attach/thread.h"
 #include "text/name.h"
 
 #define KERNEL_THREAD 0x00200000u /* PF_KTHREAD among the flags of /proc/PID/stat */
@@ -129,8 +130,8 @@ static int read_program(struct hk_target *target, char why[HK_ATTACH_WHY_BYTES])
 
 /* ---- reasons ---- */
 
-/* Writes the name of user UID to TEXT. A static program must not ask the name service. */
-static const char *user_name(uid_t uid, char *text, size_t size)
+/* A static program must not ask the name service. */
+const char *hk_target_user(uid_t uid, char *text, size_t size)
 {
 	FILE *file = fopen("/etc/passwd", "re");
 	const struct passwd *entry;
@@ -148,8 +149,24 @@ static const char *user_name(uid_t uid, char *text, size_t size)
 	return text;
 }
 
+/* Returns the process that traces a thread of PID, or 0. */
+static pid_t tracer_of(pid_t pid)
+{
+	pid_t *tids, tracer = 0;
+	ssize_t count = hk_thread_list(pid, &tids);
+
+	for (ssize_t i = 0; i < count && tracer <= 0; i++) {
+		tracer = (pid_t)status_number(tids[i], "TracerPid:");
+	}
+	if (count >= 0) {
+		free(tids);
+	}
+	return tracer > 0 ? tracer : 0;
+}
+
 void hk_target_explain(const struct hk_target *target, int error, char why[HK_ATTACH_WHY_BYTES])
 {
+	pid_t tracer = error == EPERM ? tracer_of(target->pid) : 0;
 	char name[64];
 	FILE *file = fopen(YAMA, "re");
 	int scope = 0;
@@ -163,10 +180,15 @@ void hk_target_explain(const struct hk_target *target, int error, char why[HK_AT
 	if (error != EPERM && error != EACCES) {
 		snprintf(why, HK_ATTACH_WHY_BYTES, "process %d: %s", (int)target->pid,
 			 error == ESRCH ? "it has ended" : strerror(error));
+	} else if (tracer > 0) {
+		snprintf(why, HK_ATTACH_WHY_BYTES,
+			 "process %d is held by process %d, another hookcli or a debugger: try "
+			 "again when that has ended",
+			 (int)target->pid, (int)tracer);
 	} else if (geteuid() != 0 && target->uid != geteuid()) {
 		snprintf(why, HK_ATTACH_WHY_BYTES,
 			 "process %d belongs to user %s: run hookcli as that user or as root",
-			 (int)target->pid, user_name(target->uid, name, sizeof(name)));
+			 (int)target->pid, hk_target_user(target->uid, name, sizeof(name)));
 	} else if (scope > 0) {
 		snprintf(
 		    why, HK_ATTACH_WHY_BYTES,
@@ -339,6 +361,16 @@ int hk_target_examine(pid_t pid, struct hk_target *ret_target, char why[HK_ATTAC
 void hk_target_free(struct hk_target *target)
 {
 	hk_maps_free(&target->maps);
+}
+
+bool hk_target_lives(const struct hk_target *target)
+{
+	struct hk_target now = {.pid = target->pid};
+	pid_t parent;
+	unsigned flags;
+
+	return read_stat(&now, &parent, &flags) == 0 && now.start_ticks == target->start_ticks &&
+	       now.state != 'Z' && now.state != 'X';
 }
 
 bool hk_target_sees(const struct hk_target *target, const char *path)

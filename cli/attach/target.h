@@ -36,6 +36,12 @@ int hk_target_refresh(struct hk_target *target);
 /* Writes why ptrace of TARGET failed with ERROR. */
 void hk_target_explain(const struct hk_target *target, int error, char why[HK_ATTACH_WHY_BYTES]);
 
+/* Returns the name of user UID, or its number, in TEXT of SIZE bytes. */
+const char *hk_target_user(uid_t uid, char *text, size_t size);
+
+/* Returns whether TARGET has not ended. */
+bool hk_target_lives(const struct hk_target *target);
+
 /* Returns whether PATH names the same file or directory for TARGET as for this process. */
 bool hk_target_sees(const struct hk_target *target, const char *path);
 

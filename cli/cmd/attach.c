@@ -2,6 +2,8 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "cli/attach/inject.h"
@@ -13,10 +15,12 @@
 #include "cli/run/session_apart.h"
 #include "cli/target/agent_library.h"
 #include "cli/target/hooks_option.h"
+#include "cli/target/job_settings.h"
 #include "settings/settings.h"
 #include "text/name.h"
 
 #define SETTINGS_MAX 16u
+#define USER_BYTES 64
 
 enum {
 	OPTION_LEVEL = 0x100,
@@ -142,7 +146,15 @@ static int open_job(struct attaching *attaching, const struct hk_target *target)
 
 	attaching->open = r == 0;
 	if (r < 0) {
-		hk_error("%s", *attaching->apart.why ? attaching->apart.why : strerror(-r));
+		const char *why = *attaching->apart.why ? attaching->apart.why : strerror(-r);
+		char user[USER_BYTES];
+		if (target->uid == geteuid()) {
+			hk_error("%s", why);
+		} else {
+			hk_error("as user %s, to whom process %d belongs: %s",
+				 hk_target_user(target->uid, user, sizeof(user)), (int)target->pid,
+				 why);
+		}
 	}
 	return r;
 }
@@ -164,12 +176,21 @@ static int start(struct attaching *attaching, struct hk_target *target)
 		drop(&settings);
 	}
 	if (r != 0) {
+		if (!hk_target_lives(target)) {
+			snprintf(why, sizeof(why), "process %d has ended meanwhile",
+				 (int)target->pid);
+		}
 		hk_error("%s", why);
 		return r < 0 ? r : -EALREADY;
 	}
 	printf("process %d (%s) is traced as job %s in %s; end that with: hookcli detach %d\n",
 	       (int)target->pid, hk_name_base(target->program), attaching->apart.id,
 	       attaching->apart.shown, (int)target->pid);
+	if (target->uid != geteuid()) {
+		char user[USER_BYTES];
+		printf("the job belongs to user %s: hookcli top and ctl reach it as that user\n",
+		       hk_target_user(target->uid, user, sizeof(user)));
+	}
 	attaching->traced++;
 	return 0;
 }
@@ -228,16 +249,13 @@ static int run(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0 || !arguments.what) {
 		return HK_EXIT_USAGE;
 	}
-	const char *level = hk_command_setting("level");
 	char *hooks = hk_hooks_option_list();
-	if (!hooks || (level && hk_hooks_option_level(level) < 0)) {
+	if (!hooks || hk_job_settings_check() < 0) {
 		free(hooks);
 		return HK_EXIT_USAGE;
 	}
 	if (hk_agent_library_find(hk_command_setting("agent"), agent) == -ENOENT) {
-		hk_error(
-		    "libhookagent.so is not where hookcli is (HOOK_AGENT names another): is the "
-		    "installation whole?");
+		hk_error(HK_AGENT_LIBRARY_ABSENT);
 		free(hooks);
 		return HK_EXIT_FAILED;
 	}

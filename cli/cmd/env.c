@@ -15,6 +15,7 @@
 #include "cli/shell_word.h"
 #include "cli/target/agent_library.h"
 #include "cli/target/hooks_option.h"
+#include "cli/target/job_settings.h"
 #include "settings/settings.h"
 
 #define VARIABLES_MAX 20
@@ -196,7 +197,7 @@ static int collect(struct environment *environment)
 		return HK_EXIT_FAILED;
 	}
 	if (rc < 0) {
-		hk_error("libhookagent.so is not beside hookcli; name it in HOOK_AGENT");
+		hk_error(HK_AGENT_LIBRARY_ABSENT);
 		return HK_EXIT_FAILED;
 	}
 	if (hk_rundir_path(0, environment->run_directory) < 0) {
@@ -249,7 +250,8 @@ static int start(struct environment *environment, int pid)
 	struct hk_job_start *job = &environment->job;
 	char *hooks = hk_hooks_option_list();
 
-	if (!hooks) {
+	if (!hooks || hk_job_settings_check() < 0) {
+		free(hooks);
 		return HK_EXIT_FAILED;
 	}
 	int r = hk_settings_set(hk_command_settings(), "hooks", hooks);

@@ -19,11 +19,11 @@
 #include "cli/run/upload_wait.h"
 #include "cli/target/agent_library.h"
 #include "cli/target/hooks_option.h"
+#include "cli/target/job_settings.h"
 #include "cli/target/program.h"
 #include "cli/target/sanitizer.h"
 #include "hooks/hook.h"
 #include "hooks/names.h"
-#include "settings/keep.h"
 #include "settings/settings.h"
 #include "text/name.h"
 
@@ -66,54 +66,6 @@ static const struct argp_option options[] = {
 struct arguments {
 	char **command;
 };
-
-/* ---- checking options ---- */
-
-static int check_on_full(const char *value)
-{
-	char *end;
-
-	if (strcmp(value, "drop") == 0) {
-		return 0;
-	}
-	if (strncmp(value, "wait:", 5) == 0 && value[5] >= '0' && value[5] <= '9') {
-		unsigned long ms = strtoul(value + 5, &end, 10);
-		if (!*end && ms <= 60000) {
-			return 0;
-		}
-	}
-	hk_error("--on-full '%s' is neither drop nor wait:MS (at most 60000)", value);
-	return -EINVAL;
-}
-
-static int check_keep(const char *value)
-{
-	struct hk_keep keep;
-
-	if (value && hk_keep_parse(value, &keep) < 0) {
-		hk_error("--keep '%s' is neither all nor a number with s, K, M or G", value);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int check_budget(const char *value)
-{
-	char *end;
-
-	if (strcmp(value, "off") == 0) {
-		return 0;
-	}
-	/* strtod would also accept signs, "inf" and "nan". */
-	if (!value[strspn(value, "0123456789.")]) {
-		double percent = strtod(value, &end);
-		if (!*end && percent > 0 && percent <= 100) {
-			return 0;
-		}
-	}
-	hk_error("--budget '%s' is neither off nor a percentage above 0, at most 100", value);
-	return -EINVAL;
-}
 
 /* ---- options ---- */
 
@@ -380,8 +332,6 @@ static int run_command(char **command)
 {
 	char program[PATH_MAX], agent[PATH_MAX], line[1024], store[PATH_MAX],
 	    limit[HK_SHORTAGE_BYTES];
-	const char *level = hk_command_setting("level");
-	const char *on_full = hk_command_setting("on-full");
 	struct hk_session session;
 
 	int code = hk_program_find(command[0], program);
@@ -389,18 +339,17 @@ static int run_command(char **command)
 		return tell_unusable(command[0], code);
 	}
 	char *hooks = hk_hooks_option_list();
-	if (!hooks || (level && hk_hooks_option_level(level) < 0) ||
-	    (on_full && check_on_full(on_full) < 0) || check_keep(hk_command_setting("keep")) < 0 ||
-	    check_budget(hk_command_setting("budget")) < 0) {
+	if (!hooks || hk_job_settings_check() < 0) {
 		free(hooks);
 		return EXIT_OURS;
 	}
 	int r = hk_agent_library_find(hk_command_setting("agent"), agent);
 	if (r < 0) {
-		hk_error(r == -EINVAL ? "the agent's path %s holds a space or colon: move it"
-				      : "libhookagent.so is not where hookcli is (%s): is the "
-					"installation whole?",
-			 r == -EINVAL ? agent : "HOOK_AGENT names another");
+		if (r == -EINVAL) {
+			hk_error("the agent's path %s holds a space or colon: move it", agent);
+		} else {
+			hk_error(HK_AGENT_LIBRARY_ABSENT);
+		}
 		free(hooks);
 		return EXIT_OURS;
 	}

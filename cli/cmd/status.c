@@ -390,7 +390,8 @@ static int show(const struct hk_collectors *all, size_t at, bool json)
 		return code;
 	}
 	if (!response->status) {
-		hk_error("the collector's answer makes no sense: are versions mixed?");
+		hk_error("cannot read the collector's answer: it has no status (use hookcli and "
+			 "hookcollector of one version)");
 		code = HK_EXIT_FAILED;
 	} else {
 		if (strcmp(response->status->version, HK_VERSION) != 0) {

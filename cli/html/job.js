@@ -13,7 +13,8 @@ hk.job = (() => {
 		}
 		const good = /^(exit |exited )?0$/.test(job.exit);
 		const text = job.exit === "" ? "running when this was written" : format.name(job.exit);
-		return html("span", { class: `pill ${job.exit === "" ? "neutral" : good ? "good" : "bad"}` }, text);
+		const neutral = job.exit === "" || job.exit === "detached";
+		return html("span", { class: `pill ${neutral ? "neutral" : good ? "good" : "bad"}` }, text);
 	}
 
 	function fact(title, value, small) {

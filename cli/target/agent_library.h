@@ -4,6 +4,11 @@
 
 #include <limits.h>
 
+/* The error of commands that find no agent. */
+#define HK_AGENT_LIBRARY_ABSENT                                           \
+	"cannot find libhookagent.so: it is not beside hookcli (install " \
+	"hookcli again, or name the file in HOOK_AGENT)"
+
 /* Sets PATH to the absolute path of the agent: CHOSEN (setting `agent`) unless it is NULL or empty,
  * else the agent of this hookcli's build tree or installation. Returns 0, -ENOENT if there is none,
  * or -EINVAL if the path in PATH has a space or colon, at which LD_PRELOAD would cut it. */

@@ -311,7 +311,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!options->directory) {
-			argp_error(state, "which directory?");
+			argp_error(state, "a directory for the keys is needed");
 		}
 		return 0;
 	default:

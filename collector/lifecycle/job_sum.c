@@ -89,7 +89,8 @@ static void sum_exit(struct hk_job *job, const Hk__Process *main_state)
 			snprintf(text, sizeof(text), "%s %d", signaled ? "signal" : "exit",
 				 main_state->exit_code);
 		} else {
-			snprintf(text, sizeof(text), "unknown");
+			bool detached = main_state->exit_kind == HK__EXIT_KIND__EXIT_DETACHED;
+			snprintf(text, sizeof(text), "%s", detached ? "detached" : "unknown");
 		}
 	} else if (state->have_exit) {
 		bool signaled = state->exit_status > 128 && state->exit_status < 128 + 65;

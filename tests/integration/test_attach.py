@@ -129,6 +129,7 @@ def check_truth(run, name, *arguments, before=(), pid_of=None):
     def judge(report):
         expect(f"{name}: marked calls", calls(report, "late_marked"), truth)
         expect(f"{name}: end", [rank["exit"]["kind"] for rank in report["ranks"]], ["detached"])
+        expect(f"{name}: end of the job", report["job"]["exit"], "detached")
     LATER[name] = judge
 
 
@@ -302,7 +303,12 @@ def check_other_user(run):
     try:
         program = Program(run, 2, before=words)
         other = {"HOOK_RUN_DIR": places[0], "HOME": places[1]}
-        run.cli("attach", str(program.pid), "--job", "other", "--hooks", "*:late_*", "--store", places[1], env=other)
+        private = run.path("of-root")
+        os.mkdir(private, 0o700)
+        failed = run.cli("attach", str(program.pid), "--store", private, env=other, check=False)
+        expect_true(f"a store of root's: {failed.stderr}", failed.returncode == 1 and f"to whom process {program.pid} belongs: cannot" in failed.stderr)
+        done = run.cli("attach", str(program.pid), "--job", "other", "--hooks", "*:late_*", "--store", places[1], env=other)
+        expect_true(f"whose job it is: {done.stdout}", "the job belongs to user " in done.stdout)
         truth = program.mark()
         run.cli("detach", str(program.pid), env=other)
         program.end()

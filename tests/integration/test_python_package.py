@@ -48,6 +48,10 @@ try:
 except KeyError:
     pass
 hooktrace.step(100)
+hooktrace.mark("no \\udcff text")
+hooktrace.counter("no \\udcff number", 1)
+with hooktrace.range("no \\udcff range"):
+    pass
 
 def work():
     call({CALLS})
@@ -78,8 +82,8 @@ for wrong in (lambda: hooktrace.mark(1), lambda: hooktrace.counter("x", "y"), la
     assert wrong.__name__ == "<lambda>" and False, "no error"
 print(hooktrace.job_directory())
 """
-RANGES = {"decorated": 1, "block": 11, "raises": 1, "thread": 100 * THREADS, "forked": 1}
-NOTES = {"step": 11, "loss": 10, "tick": 10}
+RANGES = {"no \\udcff range": 1, "decorated": 1, "block": 11, "raises": 1, "thread": 100 * THREADS, "forked": 1}
+NOTES = {"no \\udcff text": 1, "no \\udcff number": 1, "step": 11, "loss": 10, "tick": 10}
 
 AGAIN = """
 import hooktrace, os, sys
@@ -98,6 +102,15 @@ for turn in (1, 2):
     call(5)
     with hooktrace.range("while off"):
         hooktrace.mark("off"); hooktrace.counter("off", 1); hooktrace.step(); hooktrace.mark(None)
+from hooktrace import agent
+assert hooktrace.start(hooks="*:getppid", store=sys.argv[1], quiet=True)
+agent.stop_late(agent.load()) # as `hookcli detach` has it do
+assert not hooktrace.is_on()
+assert hooktrace.start(hooks="*:getppid", store=sys.argv[1], quiet=True) and hooktrace.is_on()
+with hooktrace.range("open at the end"):
+    call(30)
+print(hooktrace.job_directory())
+hooktrace.stop()
 """
 
 MISSING = """
@@ -191,6 +204,7 @@ print("done")
 RANK = """
 import hooktrace, os
 assert hooktrace.start(hooks="*:getppid")
+assert os.path.isabs(hooktrace.job_directory() or "/")
 for _ in range(10 + int(os.environ["OMPI_COMM_WORLD_RANK"])):
     os.getppid()
 """
@@ -258,7 +272,7 @@ def check_again(case):
     done = case.start(case.script("again.py", AGAIN), os.path.join(case.directory, "again"))
     expect(f"{case.version}, again: on standard error", done.stderr, "")
     jobs = done.stdout.split()
-    expect(f"{case.version}, again: jobs", len(set(jobs)), 2)
+    expect(f"{case.version}, again: jobs", len(set(jobs)), 3)
     yield
     for turn, job in enumerate(jobs, 1):
         counts = {row["function"]: row["calls"] for row in case.closed(job)["calls"]}
@@ -273,9 +287,13 @@ def check_missing(case):
     told = case.start(script, PYTHONPATH=package, PATH=path_without_cli()).stdout
     expect_true(f"{case.version}: without a collector: {told}", "no collector runs" in told and "pip install hooktrace-tools" in told)
     told = case.start(script, HOOK_AGENT="/no/such/agent.so").stdout
-    expect_true(f"{case.version}: without an agent: {told}", "found no libhookagent.so" in told and "HOOK_AGENT" in told)
+    expect_true(f"{case.version}: without an agent: {told}", "HOOK_AGENT names /no/such/agent.so" in told)
     told = case.start(script, HOOK_RUN_DIR="relative").stdout
     expect_true(f"{case.version}: a bad run directory: {told}", "HOOK_RUN_DIR" in told)
+    for variable, value, reason in (("HOOK_BUDGET", "much", "--budget 'much' is neither"), ("HOOK_ON_FULL", "block", "--on-full 'block' is neither"),
+                                    ("HOOK_KEEP", "some", "--keep 'some' is neither")):
+        told = case.start(script, **{variable: value}).stdout
+        expect_true(f"{case.version}: {variable}={value}: {told}", f"is not traced: {reason}" in told)
 
 
 def check_hooks(case):
@@ -307,7 +325,7 @@ def check_ranks(case):
     """The ranks of a launcher open one job, and one of them says where."""
     script = case.script("rank.py", RANK)
     told = case.run.command("mpirun", "-n", RANKS, case.python, script, env={"PYTHONPATH": case.package}, cwd=case.directory).stderr
-    expect_true(f"ranks: {told}", told.startswith("hooktrace: the job is ./hook-python") and told.count("hooktrace:") == 1)
+    expect_true(f"ranks: {told}", re.match("hooktrace: the job is /.*/hook-python", told) and told.count("hooktrace:") == 1)
     report = case.closed(os.path.join(case.directory, "hook-last"))
     expect("calls of each rank", {rank: row["calls"] for (rank, _, _), row in calls_of(report).items()}, {rank: 10 + rank for rank in range(RANKS)})
 

@@ -64,6 +64,9 @@ def load() -> ctypes.CDLL:
     if library is None:
         file = path()
         if file is None:
+            chosen = os.environ.get("HOOK_AGENT")
+            if chosen:
+                raise AgentError(f"HOOK_AGENT names {chosen}, which is no file: name {LIBRARY}, or unset it")
             raise AgentError(f"found no {LIBRARY}: install the package again, or name the file in HOOK_AGENT")
         try:
             library = ctypes.CDLL(file, mode=os.RTLD_NOW | os.RTLD_GLOBAL)

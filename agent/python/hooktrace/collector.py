@@ -8,6 +8,7 @@ from typing import Dict, List, Optional, Tuple
 
 LOCK = "collector.lock"
 JOB_LINE = "# the job is "
+ERROR = "hookcli: error: "
 START_SECONDS = 60
 # struct flock: type, whence, start, length, process
 FLOCK = "hhqqi4x"
@@ -67,5 +68,5 @@ def start(cli: str, agent: str, settings: Dict[str, str]) -> Tuple[Dict[str, str
         raise CollectorError(f"cannot run {cli}: {error}") from None
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
-        raise CollectorError(lines[-1] if lines else f"{cli} env --start ended with status {done.returncode}")
+        raise CollectorError(lines[-1].replace(ERROR, "", 1) if lines else f"{cli} env --start ended with status {done.returncode}")
     return parse(done.stdout)

@@ -86,6 +86,7 @@ def _find_collector(file: str, settings: Dict[str, str]) -> Tuple[Dict[str, str]
 def _start(settings: Dict[str, str], children: bool) -> None:
     """Has the agent trace this process. Raises AgentError or CollectorError."""
     library = agent.load()
+    _state.directory = None
     if agent.is_on(library):
         return
     if agent.is_preloaded():
@@ -95,7 +96,8 @@ def _start(settings: Dict[str, str], children: bool) -> None:
     if not agent.can_start_late(library):
         raise agent.AgentError("this agent cannot start in a process that runs already: start the program by `python -m hooktrace run`")
     file = agent.path() or agent.LIBRARY
-    variables, _state.directory = _find_collector(file, settings)
+    variables, shown = _find_collector(file, settings)
+    _state.directory = shown and os.path.abspath(shown)
     agent.start_late(library, {name: value for name, value in variables.items() if name.startswith("HOOK_")})
     if children:
         variables.pop("LD_PRELOAD", None)
@@ -121,6 +123,19 @@ def _stop_parts() -> None:
             part.stop()
 
 
+def _is_traced() -> bool:
+    """Whether start() took effect and still does: `hookcli detach` may have ended it."""
+    return _state.on and agent.is_on(agent.load())
+
+
+def _leave() -> None:
+    """Ends what start() began beside the agent."""
+    _stop_parts()
+    _state.on = bool(_native.annotate(False))
+    _take_back(_state.environment)
+    _state.environment = {}
+
+
 def start(*, hooks: Words = None, level: Words = None, store: Optional[str] = None, job: Optional[str] = None,
           budget: Union[str, float, None] = None, on_full: Optional[str] = None, upstream: Optional[str] = None, keep: Optional[str] = None,
           device_time: bool = False, children: bool = True, quiet: bool = False, python: Part = False, apis: Part = False) -> bool:
@@ -140,6 +155,8 @@ def start(*, hooks: Words = None, level: Words = None, store: Optional[str] = No
     settings = _settings(hooks=_joined(hooks), level=level, store=store and os.path.abspath(store), job=job, budget=budget, on_full=on_full, upstream=upstream, keep=keep,
                          device_time="1" if device_time else None)
     with _state.lock:
+        if _state.on and not _is_traced():
+            _leave()
         if not _state.on:
             try:
                 _start(settings, children)
@@ -162,10 +179,7 @@ def stop() -> None:
     with _state.lock:
         if not _state.on:
             return
-        _stop_parts()
-        _state.on = bool(_native.annotate(False))
-        _take_back(_state.environment)
-        _state.environment = {}
+        _leave()
         try:
             agent.stop_late(agent.load())
         except agent.AgentError as error:
@@ -173,12 +187,12 @@ def stop() -> None:
 
 
 def is_on() -> bool:
-    """Whether this process is traced."""
-    return _state.on
+    """Whether this process is traced, as start() and stop() say, and `hookcli detach`."""
+    return _is_traced()
 
 
 def job_directory() -> Optional[str]:
-    """The directory of the job that start() opened, or None: not started, preloaded, or known to the collector only."""
+    """The absolute path of the job that start() opened, or None: not started, preloaded, or known to the collector only."""
     return _state.directory
 
 

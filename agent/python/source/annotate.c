@@ -26,22 +26,44 @@ static PyObject *annotate(PyObject *module, PyObject *wanted)
 	return PyBool_FromLong(on);
 }
 
-/* Begins a range called NAME. Returns 0, or -1 with an exception. */
-static int push(PyObject *name)
+/* Returns NAME as the agent takes it, or NULL with an exception. Characters that UTF-8 does not
+ * have, as of a file's name, are escaped: *RET_OWNER then keeps the text, else it is NULL. */
+static const char *read_name(PyObject *name, PyObject **ret_owner)
 {
 	Py_ssize_t bytes;
-	const char *text = PyUnicode_AsUTF8AndSize(name, &bytes);
+	const char *text;
+
+	*ret_owner = NULL;
+	if (!PyUnicode_Check(name)) {
+		PyErr_Format(PyExc_TypeError, "a name is a str, not %R", (PyObject *)Py_TYPE(name));
+		return NULL;
+	}
+	text = PyUnicode_AsUTF8AndSize(name, &bytes);
+	if (!text && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+		PyErr_Clear();
+		*ret_owner = PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace");
+		text = *ret_owner ? PyBytes_AsString(*ret_owner) : NULL;
+	}
+	return text;
+}
+
+/* Gives NAME to TAKE. Returns 0, or -1 with an exception. */
+static int give(PyObject *name, void (*take)(const char *name))
+{
+	PyObject *owner;
+	const char *text = read_name(name, &owner);
 
 	if (text) {
-		hk_agent.hk_range_push(text);
+		take(text);
 	}
+	Py_XDECREF(owner);
 	return text ? 0 : -1;
 }
 
 static PyObject *range_push(PyObject *module, PyObject *name)
 {
 	(void)module;
-	if (on && push(name) < 0) {
+	if (on && give(name, hk_agent.hk_range_push) < 0) {
 		return NULL;
 	}
 	Py_RETURN_NONE;
@@ -59,32 +81,31 @@ static PyObject *range_pop(PyObject *module, PyObject *unused)
 
 static PyObject *mark(PyObject *module, PyObject *name)
 {
-	Py_ssize_t bytes;
-	const char *text = on ? PyUnicode_AsUTF8AndSize(name, &bytes) : NULL;
-
 	(void)module;
-	if (on && !text) {
+	if (on && give(name, hk_agent.hk_mark) < 0) {
 		return NULL;
-	}
-	if (text) {
-		hk_agent.hk_mark(text);
 	}
 	Py_RETURN_NONE;
 }
 
 static PyObject *counter(PyObject *module, PyObject *arguments)
 {
-	const char *name;
+	PyObject *name, *owner;
 	double value;
 
 	(void)module;
 	if (!on) {
 		Py_RETURN_NONE;
 	}
-	if (!PyArg_ParseTuple(arguments, "sd:counter", &name, &value)) {
+	if (!PyArg_ParseTuple(arguments, "Od:counter", &name, &value)) {
 		return NULL;
 	}
-	hk_agent.hk_counter(name, value);
+	const char *text = read_name(name, &owner);
+	if (!text) {
+		return NULL;
+	}
+	hk_agent.hk_counter(text, value);
+	Py_XDECREF(owner);
 	Py_RETURN_NONE;
 }
 
@@ -168,7 +189,7 @@ static PyObject *range_enter(PyObject *self, PyObject *unused)
 
 	(void)unused;
 	if (on) {
-		if (push(range->name) < 0) {
+		if (give(range->name, hk_agent.hk_range_push) < 0) {
 			return NULL;
 		}
 		range->opened++;

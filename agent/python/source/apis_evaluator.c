@@ -1,34 +1,14 @@
 #include "apis.h"
 #include "beyond.h"
+#include "stack.h"
 
 /* CPython 3.11 runs calls between Python functions without their slots, unless a frame evaluator is
  * installed. Under one each call takes C stack, so this one ends a recursion before the stack. */
 
 #define ONLY_ON(version) ((version) >> 16 == 0x30b)
-#define FRAME_OWNER 69		  /* _PyInterpreterFrame.owner of 3.11 */
-#define STACK_LEFT (256u * 1024u) /* bytes for what Python calls in C */
+#define FRAME_OWNER 69 /* _PyInterpreterFrame.owner of 3.11 */
 
-static __thread uintptr_t stack_end; /* 0: unknown yet; 1: not to be known */
-
-static bool stack_is_short(void)
-{
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-
-	if (!stack_end) {
-		pthread_attr_t attributes;
-		void *lowest = NULL;
-		size_t bytes = 0;
-
-		stack_end = 1;
-		if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-			pthread_attr_getstack(&attributes, &lowest, &bytes);
-			pthread_attr_destroy(&attributes);
-			stack_end = bytes > 2 * STACK_LEFT ? (uintptr_t)lowest + STACK_LEFT : 1;
-		}
-	}
-	/* A frame far below belongs to another stack, as of a coroutine library. */
-	return here < stack_end && here > stack_end - STACK_LEFT;
-}
+static __thread struct hk_stack stack;
 
 static hk_evaluate default_evaluator(void)
 {
@@ -39,8 +19,11 @@ static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
 {
 	bool of_generator = ((const char *)frame)[FRAME_OWNER] != 0;
 
-	if (!of_generator && stack_is_short()) {
-		PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
+	if (!stack.low) {
+		hk_stack_find(&stack);
+	}
+	if (!of_generator && hk_stack_is_short(&stack)) {
+		hk_stack_refuse();
 		return NULL;
 	}
 	return default_evaluator()(state, frame, throwing);

@@ -11,6 +11,8 @@
 #include "tracer_site.h"
 #include "tracer_thread.h"
 
+struct hk_tracer hk_tracer = {.extra = -1};
+
 static bool is_monitored(void)
 {
 	return hk_tracer.version >= 0x030c;

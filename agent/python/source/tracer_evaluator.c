@@ -39,15 +39,9 @@ static PyObject *first_local(const void *frame)
 	return *(PyObject *const *)((const char *)frame + locals_offset());
 }
 
-static inline bool is_near_end(const struct hk_tracer_thread *thread)
-{
-	return (uintptr_t)__builtin_frame_address(0) - thread->low < thread->room;
-}
-
 static enum way refuse(void)
 {
-	PyErr_SetString(PyExc_RecursionError,
-			"maximum recursion depth exceeded: the thread's C stack ends here");
+	hk_stack_refuse();
 	return REFUSED;
 }
 
@@ -76,7 +70,7 @@ static __attribute__((noinline)) enum way prepare(const void *frame, uint32_t *r
 	if (!thread) {
 		return UNTRACED;
 	}
-	if (is_near_end(thread)) {
+	if (hk_stack_is_short(&thread->stack)) {
 		return refuse();
 	}
 	if (!hk_tracer.on) {
@@ -105,7 +99,8 @@ static inline PyObject *pass_on(PyThreadState *state, void *frame, int throwing,
 static inline bool is_plain(const struct hk_tracer_thread *thread, const void *frame,
 			    uint32_t *ret_site)
 {
-	if (HK_UNLIKELY(!thread || thread->period != hk_tracer.period || is_near_end(thread) ||
+	if (HK_UNLIKELY(!thread || thread->period != hk_tracer.period ||
+			hk_stack_is_short(&thread->stack) ||
 			(thread->depth == 0 && thread->outer > 0))) {
 		return false;
 	}

@@ -5,8 +5,6 @@
 #include "beyond.h"
 #include "tracer_site.h"
 
-/* An evaluation leaves so much of the stack to what is called without one. */
-#define ROOM_BYTES (256 * 1024)
 #define FRAMES_MAX 100000
 
 __thread struct hk_tracer_thread *hk_tracer_current;
@@ -31,22 +29,6 @@ static void thread_ends(void *value)
 	hk_tracer_current = NULL;
 }
 
-static void find_stack(struct hk_tracer_thread *thread)
-{
-	pthread_attr_t attributes;
-	void *low;
-	size_t bytes;
-
-	if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
-		return;
-	}
-	if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
-		thread->low = (uintptr_t)low;
-		thread->room = bytes / 4 < ROOM_BYTES ? bytes / 4 : ROOM_BYTES;
-	}
-	pthread_attr_destroy(&attributes);
-}
-
 struct hk_tracer_thread *hk_tracer_thread_get(void)
 {
 	if (hk_tracer_current) {
@@ -63,7 +45,7 @@ struct hk_tracer_thread *hk_tracer_thread_get(void)
 		free(thread);
 		return NULL;
 	}
-	find_stack(thread);
+	hk_stack_find(&thread->stack);
 	hk_tracer_current = thread;
 	return thread;
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "agent.h"
+#include "stack.h"
 #include "tracer_state.h"
 
 /* An open call. KEY is its code object (from 3.12 on) or frame, or its PyMethodDef plus 1. None of
@@ -34,10 +35,9 @@ struct hk_tracer_thread {
 	struct hk_tracer_block *block;
 	uint32_t period; /* hk_tracer.period when this thread took part last */
 	/* only up to 3.11 */
-	uint32_t depth;			 /* evaluations of this period under way */
-	uint32_t outer;			 /* frames on the stack of calls */
-	uintptr_t low;			 /* the lowest address of the thread's stack */
-	uintptr_t room;			 /* bytes above it in which no evaluation begins */
+	uint32_t depth; /* evaluations of this period under way */
+	uint32_t outer; /* frames on the stack of calls */
+	struct hk_stack stack;
 	struct hk_open base;		 /* the evaluation at depth 0 */
 	struct hk_tracer_call *base_top; /* TOP when it began */
 };

@@ -147,6 +147,32 @@ def recursion(toy):
     same("order of ends", RECORDER.wrong(), 0)
 
 
+def small_stack(_toy):
+    """A thread whose C stack is small: on 3.11, where an evaluation takes some of it, a recursion ends before the stack does."""
+    if sys.version_info[:2] != (3, 11):
+        return
+    ends = []
+
+    def down(depth):
+        return 1 + down(depth - 1) if depth else 0
+
+    def work():
+        try:
+            down(90000)
+        except RecursionError as error:
+            ends.append(type(error))
+    limit, size = sys.getrecursionlimit(), threading.stack_size(256 << 10)
+    sys.setrecursionlimit(100000)
+    apis.start(TOY)
+    worker = threading.Thread(target=work)
+    worker.start()
+    worker.join()
+    apis.stop()
+    sys.setrecursionlimit(limit)
+    threading.stack_size(size)
+    same("ends", ends, [RecursionError])
+
+
 def generators(toy):
     """Making a generator or a coroutine is the call."""
     with observed({"numbers": 2, "later": 3, "add": 1}):
@@ -413,7 +439,7 @@ def sites(toy):
 
 def main():
     toy = comes_later()
-    for case in (ways_to_call, inside, classes, errors, recursion, generators, threads, stop_within, restored, no_leak, reports, blocks, forked,
+    for case in (ways_to_call, inside, classes, errors, recursion, small_stack, generators, threads, stop_within, restored, no_leak, reports, blocks, forked,
                  interpreters_own, refusals, devices, tables, sites):
         case(toy)
     print("done")

@@ -33,8 +33,7 @@ class Window:
 
 def _job() -> Optional[str]:
     """The job of this process: a directory, or a name that its collector knows."""
-    directory = tracing.job_directory()
-    return os.path.abspath(directory) if directory else os.environ.get("HOOK_JOB") or None
+    return tracing.job_directory() or os.environ.get("HOOK_JOB") or None
 
 
 class Recorder:

@@ -56,6 +56,7 @@ static int setup(void **state)
 	hk_settings_set(hk_command_settings(), "agent", agent);
 	hk_settings_set(hk_command_settings(), "hooks", HOOKS);
 	unsetenv("LD_PRELOAD");
+	unsetenv("HOOK_RUN_DIR");
 	return file ? fclose(file) : -1;
 }
 

@@ -1,0 +1,68 @@
+#include "cli/target/job_settings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/target/hooks_option.h"
+#include "settings/keep.h"
+
+static int check_on_full(const char *value)
+{
+	char *end;
+
+	if (strcmp(value, "drop") == 0) {
+		return 0;
+	}
+	if (strncmp(value, "wait:", 5) == 0 && value[5] >= '0' && value[5] <= '9') {
+		unsigned long ms = strtoul(value + 5, &end, 10);
+		if (!*end && ms <= 60000) {
+			return 0;
+		}
+	}
+	hk_error("--on-full '%s' is neither drop nor wait:MS (at most 60000)", value);
+	return -EINVAL;
+}
+
+static int check_keep(const char *value)
+{
+	struct hk_keep keep;
+
+	if (value && hk_keep_parse(value, &keep) < 0) {
+		hk_error("--keep '%s' is neither all nor a number with s, K, M or G", value);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_budget(const char *value)
+{
+	char *end;
+
+	if (strcmp(value, "off") == 0) {
+		return 0;
+	}
+	/* strtod would also accept signs, "inf" and "nan". */
+	if (!value[strspn(value, "0123456789.")]) {
+		double percent = strtod(value, &end);
+		if (!*end && percent > 0 && percent <= 100) {
+			return 0;
+		}
+	}
+	hk_error("--budget '%s' is neither off nor a percentage above 0, at most 100", value);
+	return -EINVAL;
+}
+
+int hk_job_settings_check(void)
+{
+	const char *level = hk_command_setting("level"), *on_full = hk_command_setting("on-full");
+
+	if ((level && hk_hooks_option_level(level) < 0) ||
+	    (on_full && check_on_full(on_full) < 0) || check_keep(hk_command_setting("keep")) < 0 ||
+	    check_budget(hk_command_setting("budget")) < 0) {
+		return -EINVAL;
+	}
+	return 0;
+}
