@@ -174,11 +174,8 @@ static int start(struct hk_collector *collector)
 	if (r < 0) {
 		return r;
 	}
-	r = hk_discovery_open(collector);
-	if (r < 0) {
-		hk_error("cannot watch directories: %s", strerror(-r));
-	}
-	if (r == 0 && collector->options.upstream) {
+	hk_discovery_open(collector);
+	if (collector->options.upstream) {
 		r = hk_leaf_open(collector, &collector->leaf);
 		hk_job_observe(collector, hk_leaf_observe);
 	}

@@ -2,10 +2,10 @@
 hk.job = (() => {
 	const { html, head } = hk.element;
 	const { format, data } = hk;
-	const titles = { time: "Where time went", balance: "Balance", memory: "Memory", records: "What was lost",
+	const titles = { values: "First wrong number", time: "Where time went", balance: "Balance", memory: "Memory", records: "What was lost",
 		clocks: "Clocks", cost: "Cost of tracing", coverage: "Coverage" };
 	const targets = { time: "functions", balance: "heatmap", memory: "memory", records: "ranks", clocks: "ranks",
-		cost: "governor", coverage: "coverage" };
+		cost: "governor", coverage: "coverage", values: "timeline" };
 
 	function ending(job) {
 		if (job.exit === "" && job.closed) {

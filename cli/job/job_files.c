@@ -9,14 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/job/notes.h"
 #include "wire/nodes.h"
 
 /* All files that the collector writes, finished or not; rm removes no others, so a mistyped
  * directory is safe. */
 static const char *const patterns[] = {
-    "job.json",	     "job.json.*",  "statistics",    "statistics.*", "report.json",
-    "report.json.*", "report.html", "report.html.*", "summary.txt",  "summary.txt.*",
-    "*.chunks",	     "*.ledger",    "*.ledger.new",  "reserve",
+    "job.json",	    "job.json.*",    "statistics",  "statistics.*",
+    "report.json",  "report.json.*", "report.html", "report.html.*",
+    "summary.txt",  "summary.txt.*", "*.chunks",    "*.ledger",
+    "*.ledger.new", "reserve",	     HK_NOTES_FILE, HK_NOTES_FILE ".*",
 };
 
 static bool is_ours(int directory, const char *name, bool in_node, uint64_t *bytes)

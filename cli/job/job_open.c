@@ -14,6 +14,7 @@
 #include "cli/job/job_root.h"
 #include "cli/job/job_snapshot.h"
 #include "cli/job/job_summary.h"
+#include "cli/job/notes.h"
 #include "wire/nodes.h"
 #include "wire/statistics.h"
 
@@ -334,6 +335,18 @@ static int open_newest(struct hk_job *job)
 
 /* ---- any ---- */
 
+/* Notes lie beside the job's files, if these are on this machine. */
+static void load_notes(struct hk_job *job)
+{
+	int r =
+	    job->elsewhere || !*job->directory ? 0 : hk_notes_load(job->directory, job->snapshot);
+
+	if (r < 0) {
+		hk_warning("%s/" HK_NOTES_FILE " is left out: %s", job->directory,
+			   r == -EBADMSG ? "hooktrace did not write it" : strerror(-r));
+	}
+}
+
 int hk_job_open(const char *name, struct hk_job *ret_job)
 {
 	struct hk_job job = {0};
@@ -355,6 +368,7 @@ int hk_job_open(const char *name, struct hk_job *ret_job)
 		hk_job_root_follow(&job);
 	}
 	if (code == HK_EXIT_DONE) {
+		load_notes(&job);
 		*ret_job = job;
 	}
 	return code;

@@ -6,6 +6,7 @@
 
 #include "cli/flow/flow.h"
 #include "cli/span.h"
+#include "cli/timeline/note_instants.h"
 #include "hooks/hook.h"
 #include "report/clock/job_clock.h"
 #include "report/model/report.h"
@@ -26,6 +27,7 @@ struct timeline {
 	struct hk_tracks *tracks;
 	struct hk_stream *stream;
 	struct hk_flows *flows; /* NULL: not requested */
+	struct hk_note_instants *notes;
 	struct hk_timeline_result result;
 };
 
@@ -145,30 +147,38 @@ static struct hk_nest_sink sink_at(struct spot *spot)
 	return (struct hk_nest_sink){.open = open_call, .close = close_call, .context = spot};
 }
 
+static int introduce(struct timeline *timeline, struct hk_tracks_thread *thread)
+{
+	bool known = thread->introduced || !timeline->ops->thread;
+
+	thread->introduced = true;
+	return known ? 0 : timeline->ops->thread(timeline->exporter, &thread->shown);
+}
+
+static int show_instant(struct timeline *timeline, struct hk_tracks_thread *thread,
+			const struct hk_slice *slice)
+{
+	timeline->result.calls++;
+	timeline->result.instants++;
+	timeline->result.activities += hk_meaning_is_activity(slice->site->meaning);
+	return timeline->ops->instant
+		   ? timeline->ops->instant(timeline->exporter, &thread->shown, slice)
+		   : 0;
+}
+
 /* Adds a call that lies in the export's range. */
 static int show_call(struct timeline *timeline, struct hk_tracks_thread *thread,
 		     const struct hk_slice *slice)
 {
 	struct spot spot = {.timeline = timeline, .thread = thread};
 	struct hk_nest_sink sink = sink_at(&spot);
-	int rc = 0;
+	int rc = introduce(timeline, thread);
 
-	if (!thread->introduced) {
-		thread->introduced = true;
-		rc = timeline->ops->thread
-			 ? timeline->ops->thread(timeline->exporter, &thread->shown)
-			 : 0;
-	}
 	if (rc < 0) {
 		return rc;
 	}
 	if (hk_source_is_instant(slice->site)) {
-		timeline->result.calls++;
-		timeline->result.instants++;
-		timeline->result.activities += hk_meaning_is_activity(slice->site->meaning);
-		return timeline->ops->instant
-			   ? timeline->ops->instant(timeline->exporter, &thread->shown, slice)
-			   : 0;
+		return show_instant(timeline, thread, slice);
 	}
 	rc = hk_nest_add(&thread->nest, slice, &sink);
 	if (rc == -E2BIG) {
@@ -214,6 +224,31 @@ static int export_record(struct timeline *timeline, const struct hk_stream_recor
 	return hk_source_is_call(record->record->kind) ? add_call(timeline, record) : 0;
 }
 
+static int show_note(struct timeline *timeline, const struct hk_note_instant *note)
+{
+	uint64_t unix_ns = hk_stream_unix_ns(timeline->stream, note->since_ns);
+	struct hk_slice slice = {.start_ns = unix_ns, .end_ns = unix_ns, .site = note->site};
+	struct hk_tracks_thread *thread = hk_note_instant_thread(note, timeline->tracks);
+	int rc = thread ? introduce(timeline, thread) : -ENOMEM;
+
+	return rc < 0 ? rc : show_instant(timeline, thread, &slice);
+}
+
+/* Adds the notes before SINCE_NS that lie in the export's range. */
+static int export_notes(struct timeline *timeline, int64_t since_ns)
+{
+	const struct hk_note_instant *note;
+	int rc = 0;
+
+	while (rc == 0 && (note = hk_note_instants_next(timeline->notes, since_ns))) {
+		if (note->since_ns >= timeline->options->from_ns &&
+		    note->since_ns <= timeline->options->to_ns) {
+			rc = show_note(timeline, note);
+		}
+	}
+	return rc;
+}
+
 static int export_calls(struct timeline *timeline)
 {
 	struct hk_stream_record record;
@@ -221,8 +256,10 @@ static int export_calls(struct timeline *timeline)
 
 	while (rc == 0 && (more = hk_stream_next(timeline->stream, &record)) > 0 &&
 	       record.start_ns <= timeline->options->to_ns) {
-		rc = export_record(timeline, &record);
+		rc = export_notes(timeline, record.start_ns);
+		rc = rc == 0 ? export_record(timeline, &record) : rc;
 	}
+	rc = rc == 0 && more >= 0 ? export_notes(timeline, INT64_MAX) : rc;
 	return more < 0 ? more : rc;
 }
 
@@ -295,6 +332,8 @@ static int run(struct timeline *timeline, const char *directory)
 	int rc = hk_stream_new(timeline->snapshot, directory, timeline->tracks, from_ns,
 			       &timeline->stream);
 
+	rc = rc == 0 ? hk_note_instants_new(timeline->snapshot, timeline->tracks, &timeline->notes)
+		     : rc;
 	if (rc < 0) {
 		return rc;
 	}
@@ -347,6 +386,7 @@ int hk_timeline_export(const Hk__Snapshot *snapshot, const char *directory,
 	rc = timeline.exporter ? 0 : -ENOMEM;
 	rc = rc == 0 ? run(&timeline, directory) : rc;
 	forget_threads(&timeline);
+	hk_note_instants_free(timeline.notes);
 	hk_stream_free(timeline.stream);
 	hk_flows_free(timeline.flows);
 	ops->free(timeline.exporter);

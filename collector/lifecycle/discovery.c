@@ -27,10 +27,14 @@ struct batch {
 	uint32_t count, room;
 };
 
-int hk_discovery_open(struct hk_collector *collector)
+void hk_discovery_open(struct hk_collector *collector)
 {
 	collector->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	return collector->inotify_fd < 0 ? -errno : 0;
+	if (collector->inotify_fd < 0) {
+		hk_warning("cannot watch directories: %s (new processes are found once a second; "
+			   "fs.inotify.max_user_instances limits the watches of a user)",
+			   strerror(errno));
+	}
 }
 
 void hk_discovery_clear(struct hk_collector *collector)

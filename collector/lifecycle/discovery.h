@@ -8,8 +8,9 @@
 
 struct hk_collector;
 
-/* Sets up collector->inotify_fd. -errno. */
-int hk_discovery_open(struct hk_collector *collector);
+/* Sets up collector->inotify_fd, or -1 if the user has too many: the directories are then read once
+ * a second only. */
+void hk_discovery_open(struct hk_collector *collector);
 
 /* Throws away the events that have come. */
 void hk_discovery_clear(struct hk_collector *collector);

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What the kernel allows a process, the agent leaves to it: mappings, memory that it may lock, small signal stacks."""
 import os
+import sys
 
 from harness import expect, expect_true, main
 
@@ -68,7 +69,21 @@ def check_small_stacks(run):
     expect("calls seen on the largest stack", seen, 1)
 
 
+def check_watches(run):
+    """A user has so many watches of directories. Without one, processes are found once a second."""
+    alone = ["unshare", "--user", "--map-root-user", "sh", "-c", "echo 0 > /proc/sys/user/max_inotify_instances && exec \"$@\"", "sh"]
+    if run.command(*alone, "true", check=False).returncode != 0:
+        print("watches are not tried: this user may not have a namespace of users")
+        return
+    watch = "import ctypes; print(ctypes.CDLL(None).inotify_init())"
+    expect("a watch in the namespace", run.command(*alone, sys.executable, "-c", watch).stdout, "-1\n")
+    run.command(*alone, run.binary("hookcli"), "run", "--store", run.path("store"), "--hooks", "*:life_*", "--job", "unwatched", "--",
+                       program(run), "threads", THREADS)
+    expect("calls without a watch", calls(run.report(run.path("store", "unwatched"))), 1 + THREADS)
+
+
 def test(run):
+    check_watches(run)
     check_mappings(run)
     check_locked(run)
     check_small_stacks(run)

@@ -120,6 +120,9 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 		r = hk_report_bare_fill(report, snapshot);
 	}
 	if (r == 0) {
+		r = hk_report_rows_notes(report, snapshot);
+	}
+	if (r == 0) {
 		r = hk_report_runtimes_fill(report, snapshot);
 	}
 	if (r == 0) {
@@ -157,6 +160,7 @@ struct hk_report *hk_report_free(struct hk_report *report)
 	free(report->open_calls);
 	free(report->steps);
 	free(report->bare);
+	free(report->notes);
 	free(report->transfers);
 	free(report->runtimes);
 	free(report->nodes);

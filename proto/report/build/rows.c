@@ -10,6 +10,7 @@
 #include "report/model/numbers.h"
 #include "report/model/role.h"
 #include "ring/segment.h"
+#include "text/name.h"
 
 /* uthash reports out of memory instead of exiting. */
 #define HASH_NONFATAL_OOM 1
@@ -18,6 +19,7 @@
 /* Limit the work that an invalid snapshot can cause. */
 #define OPEN_CALLS_MAX 65536u
 #define THREADS_SEARCHED 1024u
+#define NOTE_COLUMNS 400
 
 /* Texts are shared copies, so keys compare their addresses. */
 struct key {
@@ -356,5 +358,27 @@ int hk_report_rows_steps(struct hk_report *report, const Hk__Snapshot *snapshot,
 		}
 	}
 	qsort(report->steps, report->step_count, sizeof(*report->steps), by_rank_and_time);
+	return 0;
+}
+
+int hk_report_rows_notes(struct hk_report *report, const Hk__Snapshot *snapshot)
+{
+	char text[HK_NAME_BYTES(NOTE_COLUMNS)];
+
+	report->notes = calloc(snapshot->n_notes + 1, sizeof(*report->notes));
+	if (!report->notes) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < snapshot->n_notes; i++) {
+		const Hk__Note *from = snapshot->notes[i];
+		struct hk_report_note *to = &report->notes[report->note_count++];
+		hk_name_print(text, NOTE_COLUMNS, from->text);
+		to->kind = hk_report_strings_get(&report->strings, from->kind);
+		to->text = hk_report_strings_get(&report->strings, text);
+		to->rank = from->rank;
+		if (!to->kind || !to->text) {
+			return -ENOMEM;
+		}
+	}
 	return 0;
 }

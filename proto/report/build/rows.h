@@ -16,4 +16,7 @@ int hk_report_rows_open_calls(struct hk_report *report, const Hk__Snapshot *snap
 int hk_report_rows_steps(struct hk_report *report, const Hk__Snapshot *snapshot,
 			 const struct hk_report_clock *clocks);
 
+/* Fills the notes of REPORT. Returns 0 or -ENOMEM. */
+int hk_report_rows_notes(struct hk_report *report, const Hk__Snapshot *snapshot);
+
 #endif

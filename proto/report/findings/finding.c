@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const topics[] = {"time",   "balance", "memory",  "records",
-				     "clocks", "cost",	  "coverage"};
+static const char *const topics[] = {"time",   "balance", "memory",   "records",
+				     "clocks", "cost",	  "coverage", "values"};
 static const char *const weights[] = {"fact", "finding", "warning"};
 
 const char *hk_finding_topic_name(enum hk_finding_topic topic)

@@ -21,6 +21,14 @@
 #define NAME_COLUMNS 48
 #define NOTE_COLUMNS 96
 
+static void notes_add(struct hk_findings *findings, const struct hk_report *report)
+{
+	for (size_t i = 0; i < report->note_count; i++) {
+		hk_finding_add(findings, HK_TOPIC_VALUES, HK_WEIGHT_FINDING, "%s",
+			       report->notes[i].text);
+	}
+}
+
 static void lost_add(struct hk_findings *findings, const struct hk_report_job *job)
 {
 	char reason[HK_NAME_BYTES(NOTE_COLUMNS)];
@@ -370,6 +378,7 @@ int hk_findings_init(struct hk_findings *findings, const struct hk_report *repor
 	if (r < 0) {
 		return r;
 	}
+	notes_add(findings, report);
 	lost_add(findings, &report->job);
 	hk_findings_add_nodes(report, findings);
 	steps_add(findings, report);

@@ -235,6 +235,13 @@ struct hk_report_bare {
 	uint32_t times;
 };
 
+/* What was found out about the job after it ran. */
+struct hk_report_note {
+	const char *kind; /* "divergence" */
+	const char *text; /* one sentence, without control characters */
+	int32_t rank;	  /* -1: none */
+};
+
 /* An object that a CUDA runtime is linked into: its calls of it go through no slot. */
 struct hk_report_runtime {
 	int32_t rank;
@@ -297,6 +304,8 @@ struct hk_report {
 	struct hk_report_bare *bare; /* in the order of processes; none of `bare_more` */
 	size_t bare_count;
 	uint64_t bare_more;		    /* programs for which there was no room */
+	struct hk_report_note *notes;
+	size_t note_count;
 	struct hk_report_runtime *runtimes; /* in the order of processes */
 	size_t runtime_count;
 	struct hk_report_transfer *transfers; /* by rank, then time, longest first */
