@@ -11,7 +11,6 @@
 #include <uthash.h>
 
 #define TEXT_BYTES 256u
-#define FRAMES_MOST 512u /* of one stack */
 
 struct key {
 	struct node *caller;
@@ -42,8 +41,21 @@ struct value {
 	uint64_t calls, total_ns;
 };
 
+/* The innermost function at each frame of a process, by the frame's number; NULL: not yet made. */
+struct places {
+	UT_hash_handle hh;
+	const Hk__Process *process;
+	size_t count;
+	struct node *of[];
+};
+
 struct tree {
 	struct node root;
+	struct places *places;
+	struct {
+		uint32_t *numbers;
+		size_t count, room;
+	} path;		      /* from a frame to the first caller that has its place */
 	struct node *nodes;   /* all but the root and those of what was cut off */
 	struct node **list;   /* the root and the nodes, the most expensive first */
 	struct node **leaves; /* by row of hk_stack_rows: the innermost frame */
@@ -77,14 +89,7 @@ static struct node *node_get(struct tree *tree, struct node *caller, const char 
 	return node;
 }
 
-static void node_count(struct node *node, const struct hk_stack_row *row)
-{
-	node->calls += row->calls;
-	node->total_ns += row->total_ns;
-}
-
-/* Returns the node of the innermost function at frame NUMBER, which CALLER called. The calls of ROW
- * are counted in all of them. */
+/* Returns the node of the innermost function at frame NUMBER, which CALLER called. */
 static struct node *frame_add(struct tree *tree, struct node *caller, uint32_t number,
 			      const struct hk_stack_row *row)
 {
@@ -97,30 +102,84 @@ static struct node *frame_add(struct tree *tree, struct node *caller, uint32_t n
 		hk_utf8_copy(functions[count - 1].text, text, sizeof(text));
 		const char *shared = hk_report_strings_get(&tree->texts, text);
 		node = shared ? node_get(tree, node, shared) : NULL;
-		if (node) {
-			node_count(node, row);
-		}
 	}
 	return node;
 }
 
-/* Returns the innermost frame of ROW, whose calls are counted in it and in all its callers. */
-static struct node *row_add(struct tree *tree, const struct hk_stack_row *row)
+static struct places *places_get(struct tree *tree, const Hk__Process *process)
 {
-	struct hk_stacks_frame frame;
-	struct node *node = &tree->root;
-	uint32_t numbers[FRAMES_MOST], number = row->stack;
-	size_t count = 0;
+	size_t count = process->n_stack_frames * HK_STACKS_PART_FRAMES + 1;
+	struct places *places;
 
-	while (count < FRAMES_MOST && hk_stacks_frame(row->process, number, &frame)) {
-		numbers[count++] = number;
+	HASH_FIND_PTR(tree->places, &process, places);
+	if (places) {
+		return places;
+	}
+	places = calloc(1, sizeof(*places) + count * sizeof(places->of[0]));
+	if (!places) {
+		return NULL;
+	}
+	places->process = process;
+	places->count = count;
+	HASH_ADD_PTR(tree->places, process, places);
+	if (!places->hh.tbl) {
+		free(places);
+		return NULL;
+	}
+	return places;
+}
+
+static bool path_push(struct tree *tree, uint32_t number)
+{
+	if (tree->path.count == tree->path.room) {
+		size_t room = tree->path.room ? 2 * tree->path.room : 256;
+		uint32_t *numbers = reallocarray(tree->path.numbers, room, sizeof(*numbers));
+		if (!numbers) {
+			return false;
+		}
+		tree->path.numbers = numbers;
+		tree->path.room = room;
+	}
+	tree->path.numbers[tree->path.count++] = number;
+	return true;
+}
+
+/* Returns the innermost frame of ROW. Each frame of a process is made once, however many stacks it
+ * is in. */
+static struct node *leaf_get(struct tree *tree, const struct hk_stack_row *row)
+{
+	struct places *places = places_get(tree, row->process);
+	uint32_t number = row->stack;
+	struct hk_stacks_frame frame;
+
+	if (!places) {
+		return NULL;
+	}
+	tree->path.count = 0;
+	while (number < places->count && !places->of[number] &&
+	       hk_stacks_frame(row->process, number, &frame)) {
+		if (!path_push(tree, number)) {
+			return NULL;
+		}
 		number = frame.caller;
 	}
-	node_count(node, row);
-	for (; node && count > 0; count--) {
-		node = frame_add(tree, node, numbers[count - 1], row);
+	struct node *known = number < places->count ? places->of[number] : NULL;
+	struct node *node = known ? known : &tree->root;
+	for (size_t i = tree->path.count; node && i > 0; i--) {
+		node = frame_add(tree, node, tree->path.numbers[i - 1], row);
+		places->of[tree->path.numbers[i - 1]] = node;
 	}
 	return node;
+}
+
+/* Adds to each node the calls of its callees, which come behind it in the list. */
+static void sums_make(struct tree *tree)
+{
+	for (size_t i = tree->count; i > 1; i--) {
+		struct node *node = tree->list[i - 1], *caller = node->key.caller;
+		caller->calls += node->calls;
+		caller->total_ns += node->total_ns;
+	}
 }
 
 /* The most expensive first. A caller costs no less than its callee, and stands before it. */
@@ -146,10 +205,13 @@ static int tree_make(struct tree *tree, const struct hk_stack_rows *rows)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < rows->count; i++) {
-		tree->leaves[i] = row_add(tree, &rows->rows[i]);
-		if (!tree->leaves[i]) {
+		struct node *leaf = leaf_get(tree, &rows->rows[i]);
+		if (!leaf) {
 			return -ENOMEM;
 		}
+		leaf->calls += rows->rows[i].calls;
+		leaf->total_ns += rows->rows[i].total_ns;
+		tree->leaves[i] = leaf;
 	}
 	tree->list = calloc((size_t)HASH_COUNT(tree->nodes) + 1, sizeof(*tree->list));
 	if (!tree->list) {
@@ -159,6 +221,7 @@ static int tree_make(struct tree *tree, const struct hk_stack_rows *rows)
 	HASH_ITER (hh, tree->nodes, node, next) {
 		tree->list[tree->count++] = node;
 	}
+	sums_make(tree);
 	qsort(tree->list, tree->count, sizeof(struct node *), by_cost);
 	return 0;
 }
@@ -181,12 +244,24 @@ static void cuts_free(struct tree *tree)
 	}
 }
 
+static void places_free(struct tree *tree)
+{
+	struct places *places, *next;
+
+	HASH_ITER (hh, tree->places, places, next) {
+		HASH_DEL(tree->places, places);
+		free(places);
+	}
+	free(tree->path.numbers);
+}
+
 static void tree_fini(struct tree *tree)
 {
 	struct node *node, *next;
 
 	values_free(tree);
 	cuts_free(tree);
+	places_free(tree);
 	HASH_ITER (hh, tree->nodes, node, next) {
 		HASH_DEL(tree->nodes, node);
 		free(node);

@@ -14,7 +14,9 @@ int hk_stack_digests_make(struct hk_stack_digests *digests, const Hk__Process *p
 	uint32_t count = 0;
 
 	free(digests->list);
-	while (hk_stacks_valid(process) && hk_stacks_frame(process, count + 1, &frame)) {
+	bool valid = hk_stacks_valid(process);
+
+	while (valid && hk_stacks_frame(process, count + 1, &frame)) {
 		count++;
 	}
 	digests->list = calloc((size_t)count + 1, sizeof(*digests->list));
