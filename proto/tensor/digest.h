@@ -9,7 +9,7 @@
 #define HK_TENSOR_DIGEST_H
 
 #include "tensor/dtype.h"
-#include "tensor/kernels.h"
+#include "tensor/loops/kernels.h"
 
 struct hk_digest {
 	uint64_t state;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "tensor/half.h"
+#include "tensor/loops/half.h"
 
 #define WIDEN(name, type, value)                                                \
 	static void widen_##name(const uint8_t *from, size_t count, double *to) \

@@ -1,5 +1,5 @@
-#include "tensor/half.h"
-#include "tensor/kernels.h"
+#include "tensor/loops/half.h"
+#include "tensor/loops/kernels.h"
 
 static bool usable(void)
 {

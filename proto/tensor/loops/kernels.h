@@ -3,8 +3,8 @@
  * All of them give the same results bit by bit: element i of a call is added to lane i % HK_LANES,
  * with a multiplication and an addition that are rounded each.
  */
-#ifndef HK_TENSOR_KERNELS_H
-#define HK_TENSOR_KERNELS_H
+#ifndef HK_TENSOR_LOOPS_KERNELS_H
+#define HK_TENSOR_LOOPS_KERNELS_H
 
 #include <stdbool.h>
 #include <stddef.h>

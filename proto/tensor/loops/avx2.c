@@ -1,4 +1,4 @@
-#include "tensor/kernels.h"
+#include "tensor/loops/kernels.h"
 
 #ifdef __x86_64__
 
