@@ -243,6 +243,7 @@ int hk_difference_take(const struct hk_tensor *a, const struct hk_tensor *b,
 {
 	struct hk_walk walk_a, walk_b;
 
+	/* Walks have nothing to release before their first step. */
 	if (hk_walk_start(&walk_a, a) || hk_walk_start(&walk_b, b) || walk_a.left != walk_b.left) {
 		return -EINVAL;
 	}
@@ -258,6 +259,8 @@ int hk_difference_take(const struct hk_tensor *a, const struct hk_tensor *b,
 	uint64_t mode = hk_float_mode_enter();
 	*difference = (struct hk_difference){.count = walk_a.left};
 	add_all(&comparison, &walk_a, &walk_b);
+	hk_walk_end(&walk_a);
+	hk_walk_end(&walk_b);
 	conclude(&comparison);
 	hk_float_mode_leave(mode);
 	return 0;

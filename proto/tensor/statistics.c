@@ -196,6 +196,7 @@ static int add_blocks(struct taking *taking, const struct hk_tensor *tensor,
 		const void *block = hk_walk_next(&walk, buffer, HK_BLOCK_BYTES / walk.size, &count);
 		add(taking, block, count);
 	}
+	hk_walk_end(&walk);
 	return 0;
 }
 
