@@ -9,7 +9,7 @@ import tempfile
 import numpy as np
 
 from harness import expect, expect_true, main
-from tensor_library import DTYPES, FLOATS, Library, Tensor, array_of, tensor_of, values_of
+from tensor_library import DTYPES, FLOATS, Library, Tensor, array_of, digest_of, tensor_of, values_of
 
 EXACT = ["count", "nans", "positive_infs", "negative_infs", "zeros", "min", "max"]
 RELATIVE = 1e-10
@@ -59,6 +59,7 @@ def check(library, what, array, dtype):
             expect_true(f"{what}: {name} {a!r} by {next(iter(library.kernels))}, {b!r} by {kernels}", same(a, b))
     with np.errstate(all="ignore"):
         check_truth(f"{what} of {dtype}", first, values_of(array, dtype))
+    expect(f"digest of {what} of {dtype}", first.digest, digest_of(array, dtype))
     return first
 
 
