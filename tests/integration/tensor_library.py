@@ -76,7 +76,7 @@ class Library:
 
     def verdict(self, a, dtype_a, b, dtype_b, elements=True, least=None):
         """"agrees", "differs" or "not compared", and why."""
-        reason = ctypes.create_string_buffer(160)
+        reason = ctypes.create_string_buffer(192)
         of_a, of_b = tensor_of(a, dtype_a), tensor_of(b, dtype_b)
         got = self.native.numbers_verdict(ctypes.byref(of_a), ctypes.byref(of_b), DTYPES[least][0] if least else 0, int(elements), reason)
         return ("agrees", "differs", "not compared")[got], reason.value.decode()
