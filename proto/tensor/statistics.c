@@ -6,6 +6,7 @@
 #include "tensor/digest.h"
 #include "tensor/float_mode.h"
 #include "tensor/moments.h"
+#include "tensor/real.h"
 #include "tensor/walk.h"
 #include "tensor/widen.h"
 
@@ -13,8 +14,6 @@
 /* Where the sum of squares exceeds what is wanted, the squared differences from the mean, by more,
  * its rounding errors would show: the block is summed once more, around its mean. */
 #define ILL_CONDITIONED 0x1p-16
-/* Squares of doubles below lose digits. */
-#define SQUARES_LEAST 0x1p-900
 
 struct taking {
 	const struct hk_kernels *kernels;
@@ -28,11 +27,6 @@ struct taking {
 	struct hk_specials specials;
 	struct hk_statistics *statistics;
 };
-
-static bool is_finite(double x)
-{
-	return x - x == 0;
-}
 
 static void move_and_scale(double *x, size_t count, double scale, double shift)
 {
@@ -159,7 +153,7 @@ static void add_block(struct taking *taking, const uint8_t *block, size_t count)
 
 	take_block(taking, block, count, &sums, &lanes);
 	hk_digest_add(&taking->digest, &lanes);
-	if (!is_finite(hk_sums_total(sums.squares))) {
+	if (!hk_is_finite(hk_sums_total(sums.squares))) {
 		finite = sum_finite(taking, block, count, 0, &taking->specials, &sums);
 	}
 	add_sums(taking, block, count, finite, &sums);
@@ -222,26 +216,18 @@ static void conclude(struct taking *taking)
 	statistics->deviation = __builtin_sqrt(moments->apart / moments->count) / taking->scale;
 }
 
-/* The power of two that brings the largest absolute value near 1; 1 where squares are no problem.
- */
+/* 1 where squares are no problem. */
 static double needed_scale(const struct taking *taking)
 {
 	const struct hk_moments *moments = &taking->moments;
-	double squares = hk_moments_squares(moments), scale = 1;
 	double min = taking->statistics->min, max = taking->statistics->max;
 	double most = max > -min ? max : -min;
 
 	if (taking->dtype != HK_DTYPE_F64 || moments->count == 0 || most == 0 ||
-	    (is_finite(squares) && squares >= SQUARES_LEAST)) {
+	    hk_squares_are_exact(hk_moments_squares(moments))) {
 		return 1;
 	}
-	while (most * scale > 1) {
-		scale *= 0.5;
-	}
-	while (most * scale < 0.5 && scale < 0x1p1022) {
-		scale *= 2;
-	}
-	return scale;
+	return hk_scale_of(most);
 }
 
 int hk_statistics_take_with(const struct hk_kernels *kernels, const struct hk_tensor *tensor,

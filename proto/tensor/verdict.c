@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "tensor/real.h"
 #include "tensor/rounding.h"
 
 /* Where the sums of two tensors are as near as this, they have the same addends: one element that
@@ -34,11 +35,6 @@ static bool is_known(double x)
 	return x == x;
 }
 
-static double absolute(double x)
-{
-	return x < 0 ? -x : x;
-}
-
 static double larger(double a, double b)
 {
 	return a > b ? a : b;
@@ -46,7 +42,7 @@ static double larger(double a, double b)
 
 static double largest(const struct hk_statistics *statistics)
 {
-	double most = larger(absolute(statistics->min), absolute(statistics->max));
+	double most = larger(hk_absolute(statistics->min), hk_absolute(statistics->max));
 
 	return is_known(most) ? most : 0;
 }
@@ -194,8 +190,8 @@ static bool is_reordered(const struct judging *judging)
 	return judging->a->dtype == judging->b->dtype && a->digest && b->digest &&
 	       a->digest != b->digest && shows_each_rounding(judging) && a->zeros == b->zeros &&
 	       a->min == b->min && a->max == b->max && a->min != a->max &&
-	       absolute(a->mean - b->mean) <= SAME_SUM * scale_of(b) &&
-	       absolute(a->l2 - b->l2) <= SAME_SUM * b->l2;
+	       hk_absolute(a->mean - b->mean) <= SAME_SUM * scale_of(b) &&
+	       hk_absolute(a->l2 - b->l2) <= SAME_SUM * b->l2;
 }
 
 struct figure {
@@ -226,7 +222,7 @@ static enum hk_verdict judge_statistics(const struct judging *judging)
 			   "the same numbers in another order: other digests, same statistics");
 	}
 	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
-		double apart = absolute(figures[i].a - figures[i].b);
+		double apart = hk_absolute(figures[i].a - figures[i].b);
 		compared += is_known(apart);
 		if (apart > figures[i].allowed) {
 			return say(judging, HK_VERDICT_DIFFERS,
