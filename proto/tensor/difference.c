@@ -241,9 +241,9 @@ static hk_pairs_add *best_add(struct hk_rounding rounding)
 	return hk_pairs_add_plain;
 }
 
-/* Compares with the elements multiplied by SCALE. */
-static int compare(const struct hk_tensor *a, const struct hk_tensor *b, double scale,
-		   struct comparison *comparison, struct hk_difference *difference)
+/* Compares with the elements multiplied by SCALE, with the loops ADD or, if NULL, the best ones. */
+static int compare(const struct hk_tensor *a, const struct hk_tensor *b, hk_pairs_add *add,
+		   double scale, struct comparison *comparison, struct hk_difference *difference)
 {
 	struct hk_walk walk_a, walk_b;
 
@@ -256,7 +256,7 @@ static int compare(const struct hk_tensor *a, const struct hk_tensor *b, double 
 	    .scale = scale,
 	    .widen_a = hk_widen_function(hk_kernels_best(), a->dtype),
 	    .widen_b = hk_widen_function(hk_kernels_best(), b->dtype),
-	    .add = best_add(rounding),
+	    .add = add ? add : best_add(rounding),
 	    .rounding = rounding,
 	    .explained = rounding.digits && a->dtype == b->dtype,
 	    .difference = difference,
@@ -287,7 +287,7 @@ static void conclude_scaled_norms(const struct comparison *first, const struct h
 	struct hk_difference *difference = first->difference, norms;
 	struct comparison scaled;
 
-	if (most == 0 || compare(a, b, hk_scale_of(most), &scaled, &norms)) {
+	if (most == 0 || compare(a, b, first->add, hk_scale_of(most), &scaled, &norms)) {
 		conclude_norms(first);
 		return;
 	}
@@ -308,12 +308,12 @@ static bool has_room(const struct comparison *comparison, enum hk_dtype a, enum 
 		hk_squares_are_exact(total(sums->squares_b)) && hk_is_finite(total(sums->squares)));
 }
 
-int hk_difference_take(const struct hk_tensor *a, const struct hk_tensor *b,
-		       struct hk_difference *difference)
+static int take(const struct hk_tensor *a, const struct hk_tensor *b, hk_pairs_add *add,
+		struct hk_difference *difference)
 {
 	struct comparison comparison;
 	uint64_t mode = hk_float_mode_enter();
-	int error = compare(a, b, 1, &comparison, difference);
+	int error = compare(a, b, add, 1, &comparison, difference);
 
 	if (!error) {
 		if (has_room(&comparison, a->dtype, b->dtype)) {
@@ -325,4 +325,16 @@ int hk_difference_take(const struct hk_tensor *a, const struct hk_tensor *b,
 	}
 	hk_float_mode_leave(mode);
 	return error;
+}
+
+int hk_difference_take(const struct hk_tensor *a, const struct hk_tensor *b,
+		       struct hk_difference *difference)
+{
+	return take(a, b, NULL, difference);
+}
+
+int hk_difference_take_plain(const struct hk_tensor *a, const struct hk_tensor *b,
+			     struct hk_difference *difference)
+{
+	return take(a, b, hk_pairs_add_plain, difference);
 }

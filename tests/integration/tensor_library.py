@@ -65,10 +65,10 @@ class Library:
     def statistics(self, array, dtype, kernels=None):
         return self.statistics_of(tensor_of(array, dtype), kernels)
 
-    def difference(self, a, dtype_a, b, dtype_b):
+    def difference(self, a, dtype_a, b, dtype_b, plain=False):
         got = Difference()
         of_a, of_b = tensor_of(a, dtype_a), tensor_of(b, dtype_b)
-        error = self.native.numbers_difference(ctypes.byref(of_a), ctypes.byref(of_b), ctypes.byref(got))
+        error = self.native.numbers_difference(ctypes.byref(of_a), ctypes.byref(of_b), ctypes.byref(got), int(plain))
         return got if error == 0 else error
 
     def rule(self):

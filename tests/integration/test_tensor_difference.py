@@ -89,6 +89,7 @@ def truth(x, y, dtype_a, dtype_b):
 
 def check(library, what, a, dtype_a, b, dtype_b):
     got = library.difference(a, dtype_a, b, dtype_b)
+    expect(f"{what}, {dtype_a} and {dtype_b}, by plain C", str(library.difference(a, dtype_a, b, dtype_b, plain=True)), str(got))
     with np.errstate(all="ignore"):
         want = truth(values_of(a, dtype_a), values_of(b, dtype_b), dtype_a, dtype_b)
     for name in EXACT + NEAR:
