@@ -29,9 +29,12 @@ static void digest(const void *from, size_t first, size_t stripes, struct hk_dig
 	static void name(const void *from, size_t groups, struct hk_sums *sums)    \
 	{                                                                          \
 		real min[HK_LANES], max[HK_LANES], x[HK_LANES];                    \
-		uint64_t zeros[HK_LANES] = {0};                                    \
+		double sum[HK_LANES], squares[HK_LANES];                           \
+		uint32_t zeros[HK_LANES] = {0};                                    \
 		const char *at = from;                                             \
                                                                                    \
+		memcpy(sum, sums->sum, sizeof(sum));                               \
+		memcpy(squares, sums->squares, sizeof(squares));                   \
 		for (int i = 0; i < HK_LANES; i++) {                               \
 			min[i] = (real)__builtin_inf();                            \
 			max[i] = -(real)__builtin_inf();                           \
@@ -42,10 +45,12 @@ static void digest(const void *from, size_t first, size_t stripes, struct hk_dig
 				min[i] = x[i] < min[i] ? x[i] : min[i];            \
 				max[i] = x[i] > max[i] ? x[i] : max[i];            \
 				zeros[i] += x[i] == 0;                             \
-				sums->sum[i] += (double)x[i];                      \
-				sums->squares[i] += (double)x[i] * (double)x[i];   \
+				sum[i] += (double)x[i];                            \
+				squares[i] += (double)x[i] * (double)x[i];         \
 			}                                                          \
 		}                                                                  \
+		memcpy(sums->sum, sum, sizeof(sum));                               \
+		memcpy(sums->squares, squares, sizeof(squares));                   \
 		for (int i = 0; i < HK_LANES; i++) {                               \
 			hk_sums_widen_range(sums, (double)min[i], (double)max[i]); \
 			sums->zeros += zeros[i];                                   \
