@@ -214,6 +214,10 @@ static void conclude(struct taking *taking)
 	statistics->mean = hk_moments_mean(moments) / taking->scale;
 	statistics->l2 = __builtin_sqrt(hk_moments_squares(moments)) / taking->scale;
 	statistics->deviation = __builtin_sqrt(moments->apart / moments->count) / taking->scale;
+	if (statistics->min == statistics->max) {
+		statistics->mean = statistics->min;
+		statistics->deviation = 0;
+	}
 }
 
 /* 1 where squares are no problem. */

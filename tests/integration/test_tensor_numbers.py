@@ -101,6 +101,13 @@ def check_special(library, random):
         check(library, "a mask", array_of(mask, dtype), dtype)
 
 
+def check_constant(library):
+    """No rounding of sums is left where all elements are the same."""
+    for dtype in ("float64", "float32", "uint64"):
+        got = check(library, "a constant", array_of(np.full(50001, 0.1 if dtype != "uint64" else 2.0 ** 60), dtype), dtype)
+        expect(f"a constant's figures in {dtype}", (got.mean, got.deviation), (got.min, 0.0))
+
+
 def check_hard(library, random):
     """A mean that hides the deviation, magnitudes at the ends of the range, one large number among small ones."""
     normal = random.normal(size=20000)
@@ -215,6 +222,7 @@ def test(run, only=None):
     check_sizes(library, random)
     check_all_patterns(library)
     check_special(library, random)
+    check_constant(library)
     check_hard(library, random)
     check_layouts(library, random)
     check_tall(library, random)
