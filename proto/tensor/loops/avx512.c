@@ -149,16 +149,49 @@ AVX512 static void take_f32(const void *from, size_t chunks, struct hk_sums *sum
 	end_floats(&range, sums);
 }
 
+struct half_range {
+	__m512 min, max;
+	__m512i zeros; /* of 16 bits each: a block has fewer */
+};
+
+INLINE struct half_range start_halves(void)
+{
+	return (struct half_range){
+	    .min = _mm512_set1_ps(__builtin_inff()),
+	    .max = _mm512_set1_ps(-__builtin_inff()),
+	    .zeros = _mm512_setzero_si512(),
+	};
+}
+
+/* A stripe of numbers that are zero if all bits but the sign's are. */
+INLINE void count_zeros(struct half_range *range, __m512i halves)
+{
+	__mmask32 zero = _mm512_testn_epi16_mask(halves, _mm512_set1_epi16(0x7fff));
+
+	range->zeros =
+	    _mm512_mask_sub_epi16(range->zeros, zero, range->zeros, _mm512_set1_epi16(-1));
+}
+
 /* By way of memory: a load widens half a vector in one step, and half a register takes two. */
-INLINE void add_halves(struct summing *summing, struct float_range *range, __m512 x)
+INLINE void add_halves(struct summing *summing, struct half_range *range, __m512 x)
 {
 	float memory[HK_LANES];
 	const float *at = memory;
 
-	range_floats(range, x);
+	range->min = _mm512_min_ps(x, range->min);
+	range->max = _mm512_max_ps(x, range->max);
 	_mm512_storeu_ps(memory, x);
 	__asm__("" : "+r"(at) : : "memory");
 	add_floats(summing, low_half(at), high_half(at));
+}
+
+INLINE void end_halves(const struct half_range *range, struct hk_sums *sums)
+{
+	__m512i zeros = _mm512_madd_epi16(range->zeros, _mm512_set1_epi16(1));
+
+	hk_sums_widen_range(sums, (double)_mm512_reduce_min_ps(range->min),
+			    (double)_mm512_reduce_max_ps(range->max));
+	sums->zeros += (uint64_t)_mm512_reduce_add_epi32(zeros);
 }
 
 INLINE __m512 load_bf16(const char *from)
@@ -173,24 +206,26 @@ INLINE __m512 load_f16(const char *from)
 	return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i_u *)from));
 }
 
-#define TAKE_HALVES(name, widen)                                                       \
+#define TAKE_HALVES(name, load)                                                        \
 	AVX512 static void name(const void *from, size_t chunks, struct hk_sums *sums, \
 				struct hk_digest_lanes *lanes)                         \
 	{                                                                              \
 		struct digesting digesting = start_digest(lanes, 0);                   \
 		struct summing summing = start_sums(sums);                             \
-		struct float_range range = start_floats();                             \
+		struct half_range range = start_halves();                              \
 		size_t stripes = chunks * (HK_CHUNK / HK_STRIPE);                      \
                                                                                        \
 		for (const char *at = from; stripes; stripes--, at += HK_STRIPE) {     \
+			__m512i words = _mm512_loadu_si512(at);                        \
 			_mm_prefetch(at + AHEAD, _MM_HINT_T0);                         \
-			add_digest(&digesting, _mm512_loadu_si512(at));                \
-			add_halves(&summing, &range, widen(at));                       \
-			add_halves(&summing, &range, widen(at + HK_STRIPE / 2));       \
+			add_digest(&digesting, words);                                 \
+			count_zeros(&range, words);                                    \
+			add_halves(&summing, &range, load(at));                        \
+			add_halves(&summing, &range, load(at + HK_STRIPE / 2));        \
 		}                                                                      \
 		end_digest(&digesting, lanes);                                         \
 		end_sums(&summing, sums);                                              \
-		end_floats(&range, sums);                                              \
+		end_halves(&range, sums);                                              \
 	}
 
 TAKE_HALVES(take_f16, load_f16)
