@@ -434,6 +434,25 @@ static int write_about(struct hk_dump_writer *writer, const struct hk_dump_setti
 	return rc == HK_OUTPUT_FULL ? -EFBIG : rc;
 }
 
+/* The same without the signal of a limit of the process, which would end the program. */
+static int write_about_quietly(struct hk_dump_writer *writer,
+			       const struct hk_dump_settings *settings)
+{
+	const struct timespec now = {0};
+	sigset_t signals, before;
+	int rc;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGXFSZ);
+	sigprocmask(SIG_BLOCK, &signals, &before);
+	rc = write_about(writer, settings);
+	if (rc == -EFBIG) {
+		(void)sigtimedwait(&signals, NULL, &now);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
 static struct hk_dump_writer *new_writer(const struct hk_dump_settings *settings)
 {
 	struct hk_dump_writer *writer = calloc(1, sizeof(*writer));
@@ -474,7 +493,7 @@ struct hk_dump_writer *hk_dump_writer_open(const struct hk_dump_settings *settin
 	if (rc != 0) {
 		snprintf(reason, bytes, "cannot make %s %s: %s", what, settings->directory,
 			 strerror(-rc));
-	} else if ((rc = write_about(writer, settings)) != 0) {
+	} else if ((rc = write_about_quietly(writer, settings)) != 0) {
 		snprintf(reason, bytes, "cannot write to the directory %s: %s", settings->directory,
 			 strerror(-rc));
 	} else if ((rc = start_thread(writer)) != 0) {

@@ -254,6 +254,33 @@ static void process_killed_anywhere_leaves_its_first_rows(void **state)
 	}
 }
 
+/* A small block that says that it has a tebibyte of rows, or of elements. */
+static void announced_size_is_not_trusted(void **state)
+{
+	struct image image;
+	struct hk_dump_block block;
+	const char *damage;
+	bool complete;
+
+	(void)state;
+	begin_image(&image);
+	for (size_t at = 0; at < image.size; at = block_end(&image, at)) {
+		memcpy(&block, image.bytes + at, sizeof(block));
+		block.raw_bytes = 1ull << 40;
+		block.argument[1] = block.type == HK_DUMP_BLOCK_PAYLOAD ? 1ull << 37 : 1;
+		block.header_checksum =
+		    XXH3_64bits(&block, offsetof(struct hk_dump_block, header_checksum));
+		memcpy(image.bytes + at, &block, sizeof(block));
+	}
+	write_image(&image, image.bytes, image.size);
+	struct hk_dump_file *file = fixture_read(&image.fixture);
+	assert_int_equal(hk_dump_file_rows(file), 0);
+	(void)hk_dump_file_counts(file, &complete, &damage);
+	assert_non_null(damage);
+	hk_dump_file_close(file);
+	end_image(&image);
+}
+
 static void newer_major_is_refused(void **state)
 {
 	struct image image;
@@ -320,6 +347,7 @@ int main(void)
 	    cmocka_unit_test(changed_byte_is_noticed),
 	    cmocka_unit_test(garbage_between_blocks_is_skipped),
 	    cmocka_unit_test(process_killed_anywhere_leaves_its_first_rows),
+	    cmocka_unit_test(announced_size_is_not_trusted),
 	    cmocka_unit_test(newer_major_is_refused),
 	    cmocka_unit_test(newer_minor_is_read),
 	    cmocka_unit_test(what_is_no_dump_is_an_error),

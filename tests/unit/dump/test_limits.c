@@ -1,5 +1,9 @@
 /* What has no room is left out and counted by its reason; nothing else is lost. The writer has a
  * thread of its own (pthread_create). */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "dump_fixture.h"
@@ -201,6 +205,88 @@ static void directory_that_cannot_be_made_is_an_error(void **state)
 	fixture_end(&fixture);
 }
 
+/* The mask of blocked signals of the thread NAME of this process, or 0. */
+static uint64_t blocked_signals(const char *name)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *entry;
+	uint64_t blocked = 0;
+
+	assert_non_null(tasks);
+	while ((entry = readdir(tasks)) != NULL) {
+		char path[300], line[200], wanted[64];
+		bool found = false;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+		snprintf(wanted, sizeof(wanted), "Name:\t%s\n", name);
+		FILE *status = fopen(path, "re");
+		while (status && fgets(line, sizeof(line), status)) {
+			found |= strcmp(line, wanted) == 0;
+			if (found && strncmp(line, "SigBlk:", 7) == 0) {
+				blocked = strtoull(line + 7, NULL, 16);
+			}
+		}
+		if (status) {
+			fclose(status);
+		}
+	}
+	closedir(tasks);
+	return blocked;
+}
+
+static void thread_takes_no_signal_of_the_program(void **state)
+{
+	static const int blocked[] = {SIGINT, SIGTERM, SIGPROF, SIGCHLD, SIGUSR1, SIGXFSZ};
+	struct fixture fixture;
+	struct hk_dump_counts counts;
+	uint64_t mask;
+
+	(void)state;
+	fixture_begin(&fixture);
+	const struct hk_dump_settings settings = fixture_settings(&fixture);
+	struct hk_dump_writer *writer = fixture_writer(&settings);
+	add(writer, 1, true);
+	hk_dump_writer_step(writer, 1);
+	while (hk_dump_writer_counts(writer).rows == 0) {
+	}
+	mask = blocked_signals("hook-dump");
+	for (size_t i = 0; i < sizeof(blocked) / sizeof(blocked[0]); i++) {
+		assert_true(mask >> (blocked[i] - 1) & 1);
+	}
+	assert_false(mask >> (SIGSEGV - 1) & 1);
+	assert_int_equal(hk_dump_writer_close(writer, &counts), 0);
+	fixture_end(&fixture);
+}
+
+/* Its signal would end the program. */
+static void limit_of_the_process_is_an_error(void **state)
+{
+	struct fixture fixture;
+	struct hk_dump_counts counts;
+	struct rlimit limit;
+	char reason[256];
+
+	(void)state;
+	fixture_begin(&fixture);
+	struct hk_dump_settings settings = fixture_settings(&fixture);
+	settings.compression = 0;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	const struct rlimit low = {100000, limit.rlim_max}, least = {10, limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &least), 0);
+	assert_null(hk_dump_writer_open(&settings, reason, sizeof(reason)));
+	assert_int_equal(unlink(fixture.path), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+	struct hk_dump_writer *writer = fixture_writer(&settings);
+	for (unsigned i = 0; i < 20; i++) {
+		add(writer, i, true);
+	}
+	assert_int_equal(hk_dump_writer_close(writer, &counts), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(counts.rows + counts.rows_left_out, 20);
+	assert_int_equal(counts.payloads + counts.payloads_left[HK_DUMP_LEFT_DISK], 20);
+	assert_in_range(counts.payloads, 1, 19);
+	fixture_end(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +296,8 @@ int main(void)
 	    cmocka_unit_test(forked_child_writes_nothing),
 	    cmocka_unit_test(second_file_of_a_process_has_a_name_of_its_own),
 	    cmocka_unit_test(directory_that_cannot_be_made_is_an_error),
+	    cmocka_unit_test(thread_takes_no_signal_of_the_program),
+	    cmocka_unit_test(limit_of_the_process_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
