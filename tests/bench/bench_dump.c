@@ -171,8 +171,8 @@ static double bench_elements(int compression)
 	}
 	const float last = copy[STEP_BYTES / sizeof(float) - 1];
 	counts = close_writer(writer);
-	printf("19 MB of elements, compression %d: %.2f ms of the program, memcpy %.2f ms; all "
-	       "written after %.1f ms, %.1f MB (%g)\n",
+	printf("19 MB of elements, compression %d: %.2f ms of the program, memcpy %.2f ms; "
+	       "%.1f ms of the thread, %.1f MB stored (%g)\n",
 	       compression, (double)add_ns / STEPS / 1e6, (double)copy_ns / STEPS / 1e6,
 	       (double)(spent_elsewhere_ns() - before) / STEPS / 1e6,
 	       (double)counts.bytes / STEPS / (1 << 20), (double)last);

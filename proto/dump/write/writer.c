@@ -16,7 +16,7 @@
 
 #define QUEUE_BYTES (256u << 20)
 #define BATCH_ROWS 1024u
-#define BATCH_NS 100000000u /* older rows are handed over with the next one */
+#define BATCH_NS 100000000 /* older rows are handed over with the next one */
 #define TEXT_MAX 65535u
 #define SCALARS_BYTES (4u << 20) /* of a batch */
 #define TEXTS_BYTES (24u << 20)	 /* so that all of them, with their ends, fit into one block */
@@ -201,7 +201,7 @@ static void add_row(struct hk_dump_writer *writer, const struct hk_dump_row *row
 	batch->shape_count += row->dimensions;
 	batch->scalar_bytes += scalar;
 	if (batch->rows == BATCH_ROWS || batch->scalar_bytes > SCALARS_BYTES ||
-	    row->begin_ns - batch->cells[0].begin_ns > BATCH_NS) {
+	    (int64_t)(row->begin_ns - batch->cells[0].begin_ns) > BATCH_NS) {
 		flush(writer);
 	}
 }
