@@ -15,6 +15,7 @@
 #define DISTANCES 65 /* 0, up to 1, up to 2, up to 4, ... ULP */
 
 struct comparison {
+	hk_widen *widen_a, *widen_b;
 	hk_pairs_add *add;
 	struct hk_rounding rounding;
 	uint64_t explained; /* ULP that the rounding of the narrower dtype explains */
@@ -209,8 +210,7 @@ static void conclude(struct comparison *comparison)
 	difference->median_ulp_bound = median_bound(comparison, count - apart);
 }
 
-static void add_all(struct comparison *comparison, struct hk_walk *a, struct hk_walk *b,
-		    enum hk_dtype dtype_a, enum hk_dtype dtype_b)
+static void add_all(struct comparison *comparison, struct hk_walk *a, struct hk_walk *b)
 {
 	uint8_t buffer[PIECE * sizeof(double)];
 	double of_a[PIECE], of_b[PIECE];
@@ -219,9 +219,9 @@ static void add_all(struct comparison *comparison, struct hk_walk *a, struct hk_
 
 	while (a->left) {
 		const void *piece = hk_walk_next(a, buffer, PIECE, &count);
-		hk_widen(dtype_a, piece, count, of_a);
+		comparison->widen_a(piece, count, of_a);
 		piece = hk_walk_next(b, buffer, PIECE, &count);
-		hk_widen(dtype_b, piece, count, of_b);
+		comparison->widen_b(piece, count, of_b);
 		add_piece(comparison, of_a, of_b, count, at);
 		at += count;
 	}
@@ -243,11 +243,14 @@ int hk_difference_take(const struct hk_tensor *a, const struct hk_tensor *b,
 {
 	struct hk_walk walk_a, walk_b;
 
+	/* Walks have nothing to release before their first step. */
 	if (hk_walk_start(&walk_a, a) || hk_walk_start(&walk_b, b) || walk_a.left != walk_b.left) {
 		return -EINVAL;
 	}
 	struct hk_rounding rounding = hk_rounding_of(hk_rounding_narrower(a->dtype, b->dtype));
 	struct comparison comparison = {
+	    .widen_a = hk_widen_function(hk_kernels_best(), a->dtype),
+	    .widen_b = hk_widen_function(hk_kernels_best(), b->dtype),
 	    .add = best_add(rounding),
 	    .rounding = rounding,
 	    .explained = rounding.digits && a->dtype == b->dtype,
@@ -255,7 +258,9 @@ int hk_difference_take(const struct hk_tensor *a, const struct hk_tensor *b,
 	};
 	uint64_t mode = hk_float_mode_enter();
 	*difference = (struct hk_difference){.count = walk_a.left};
-	add_all(&comparison, &walk_a, &walk_b, a->dtype, b->dtype);
+	add_all(&comparison, &walk_a, &walk_b);
+	hk_walk_end(&walk_a);
+	hk_walk_end(&walk_b);
 	conclude(&comparison);
 	hk_float_mode_leave(mode);
 	return 0;

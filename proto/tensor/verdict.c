@@ -103,12 +103,12 @@ static bool judge_special(const struct judging *judging, enum hk_verdict *verdic
 
 	if (a->nans != b->nans || a->positive_infs != b->positive_infs ||
 	    a->negative_infs != b->negative_infs) {
-		*verdict = say(judging, HK_VERDICT_DIFFERS,
-			       "%llu NaN and %llu Inf in A, %llu NaN and %llu Inf in B",
-			       (unsigned long long)a->nans,
-			       (unsigned long long)(a->positive_infs + a->negative_infs),
-			       (unsigned long long)b->nans,
-			       (unsigned long long)(b->positive_infs + b->negative_infs));
+		*verdict =
+		    say(judging, HK_VERDICT_DIFFERS,
+			"%llu NaN, %llu +Inf, %llu -Inf; in B %llu NaN, %llu +Inf, %llu -Inf",
+			(unsigned long long)a->nans, (unsigned long long)a->positive_infs,
+			(unsigned long long)a->negative_infs, (unsigned long long)b->nans,
+			(unsigned long long)b->positive_infs, (unsigned long long)b->negative_infs);
 		return true;
 	}
 	if (difference && (difference->only_a || difference->only_b)) {
@@ -121,17 +121,19 @@ static bool judge_special(const struct judging *judging, enum hk_verdict *verdic
 	return false;
 }
 
+/* Integers of one dtype with other digests differ, even if only beyond the digits of a double. */
 static enum hk_verdict judge_integers(const struct judging *judging)
 {
 	const struct hk_statistics *a = judging->a->statistics, *b = judging->b->statistics;
+	bool differ = judging->a->dtype == judging->b->dtype && a->digest && b->digest;
 
-	if (judging->difference) {
+	if (judging->difference && (!differ || judging->difference->equal < a->count)) {
 		uint64_t other = a->count - judging->difference->equal;
 		return say(judging, other ? HK_VERDICT_DIFFERS : HK_VERDICT_AGREES,
 			   "%llu of %llu integers differ", (unsigned long long)other,
 			   (unsigned long long)a->count);
 	}
-	if (judging->a->dtype == judging->b->dtype && a->digest && b->digest) {
+	if (differ) {
 		return say(judging, HK_VERDICT_DIFFERS, "integers differ: other digests");
 	}
 	if (is_same(a->min, b->min) && is_same(a->max, b->max) && is_same(a->mean, b->mean)) {
@@ -139,8 +141,8 @@ static enum hk_verdict judge_integers(const struct judging *judging)
 			   "integers with the same min, max and mean; elements not compared");
 	}
 	return say(judging, HK_VERDICT_DIFFERS,
-		   "integers with min %g, max %g, mean %g; B: %g, %g, %g", a->min, a->max, a->mean,
-		   b->min, b->max, b->mean);
+		   "integers with min %g, max %g, mean %g; in B %g, %g, %g", a->min, a->max,
+		   a->mean, b->min, b->max, b->mean);
 }
 
 /* By the elements. The tail of a reason says how many of them are apart. */

@@ -90,7 +90,8 @@ def check_reasons(library):
         "empty": (a[:0], "float32", a[:0], "float32", "agrees", "both are empty"),
         "integers": (np.array([1, 2, 3]), "int64", np.array([1, 5, 3]), "int64", "differs", "1 of 3 integers differ"),
         "wider integers": (np.array([1, 2, 3]), "int64", np.array([1, 2, 3], np.int32), "int32", "agrees", "0 of 3 integers differ"),
-        "NaN": (np.array([1, np.nan]), "float64", np.array([1.0, 2.0]), "float64", "differs", "1 NaN and 0 Inf in A, 0 NaN and 0 Inf in B"),
+        "large integers": (np.array([2**60 + 1]), "int64", np.array([2**60]), "int64", "differs", "integers differ: other digests"),
+        "NaN": (np.array([1, np.nan]), "float64", np.array([1.0, 2.0]), "float64", "differs", "1 NaN, 0 +Inf, 0 -Inf; in B 0 NaN, 0 +Inf, 0 -Inf"),
         "other NaN": (np.array([1, np.nan]), "float64", np.array([np.nan, 1]), "float64", "differs",
                       "NaN or Inf at other elements: 1 in A, 1 in B"),
     }

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 #include "tensor/difference.h"
-#include "tensor/kernels.h"
+#include "tensor/loops/kernels.h"
 #include "tensor/statistics.h"
 #include "tensor/verdict.h"
 

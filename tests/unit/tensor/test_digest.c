@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "tensor/kernels.h"
+#include "tensor/loops/kernels.h"
 #include "tensor/statistics.h"
 
 #ifdef __x86_64__

@@ -1,5 +1,7 @@
-#include "tensor/half.h"
-#include "tensor/kernels.h"
+#include "tensor/loops/kernels.h"
+
+#define LOOPS_TARGET
+#include "tensor/loops/widen.h"
 
 static bool usable(void)
 {
@@ -103,6 +105,21 @@ static void sum_f64(const double *from, size_t groups, struct hk_sums *sums)
 	sum_any_f64(from, groups, sums);
 }
 
+size_t hk_keep_finite_plain(double *x, size_t count, struct hk_specials *specials)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double value = x[i];
+		specials->nans += value != value;
+		specials->positive_infs += value == __builtin_inf();
+		specials->negative_infs += value == -__builtin_inf();
+		x[kept] = value;
+		kept += value - value == 0;
+	}
+	return kept;
+}
+
 const struct hk_kernels hk_kernels_plain = {
     .name = "plain",
     .usable = usable,
@@ -111,5 +128,7 @@ const struct hk_kernels hk_kernels_plain = {
     .take_f32 = take_f32,
     .take_f64 = take_f64,
     .sum_f64 = sum_f64,
+    .widening = &widening,
+    .keep_finite = hk_keep_finite_plain,
     .digest = digest,
 };

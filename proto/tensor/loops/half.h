@@ -1,6 +1,6 @@
 /* half.h: one 16-bit or 8-bit floating-point number as a float. Internal. */
-#ifndef HK_TENSOR_HALF_H
-#define HK_TENSOR_HALF_H
+#ifndef HK_TENSOR_LOOPS_HALF_H
+#define HK_TENSOR_LOOPS_HALF_H
 
 #include <stdint.h>
 #include <string.h>
