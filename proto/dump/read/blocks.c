@@ -16,7 +16,8 @@
 
 #include "dump/planes.h"
 
-#define SEARCH_BYTES 65536u
+#define SEARCH_BYTES 16384u
+#define SEARCH_BYTES_FIRST 512u
 
 int hk_blocks_open(struct hk_blocks *blocks, const char *path)
 {
@@ -99,29 +100,30 @@ static bool read_header(const struct hk_blocks *blocks, struct hk_dump_block *bl
 	       is_right(blocks, block, at);
 }
 
-/* The next place from AT on with a header that is right, or the file's size. */
+/* The next place from AT on with a header that is right, or the file's size. It looks at little
+ * first, so that many damaged places cost no more than the file's size. */
 static uint64_t search(const struct hk_blocks *blocks, struct hk_dump_block *block, uint64_t at)
 {
 	const uint64_t magic = HK_DUMP_MAGIC;
-	char *window = malloc(SEARCH_BYTES);
+	size_t size = SEARCH_BYTES_FIRST;
+	char window[SEARCH_BYTES];
 
-	while (window && at < blocks->size) {
-		size_t got = read_at(blocks, window, SEARCH_BYTES, at);
+	while (at < blocks->size) {
+		const size_t got = read_at(blocks, window, size, at);
 		const char *found = memmem(window, got, &magic, sizeof(magic));
 		if (found) {
 			at += (uint64_t)(found - window);
 			if (read_header(blocks, block, at)) {
-				free(window);
 				return at;
 			}
 			at++;
-		} else if (got < SEARCH_BYTES) {
+		} else if (got < size) {
 			break;
 		} else {
-			at += SEARCH_BYTES - sizeof(magic) + 1;
+			at += size - sizeof(magic) + 1;
+			size = size < sizeof(window) / 2 ? 2 * size : sizeof(window);
 		}
 	}
-	free(window);
 	return blocks->size;
 }
 
