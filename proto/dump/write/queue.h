@@ -33,6 +33,7 @@ struct hk_job_rows {
 /* A part of a tensor's elements. */
 struct hk_job_payload {
 	uint64_t digest, count, offset; /* offset in bytes; the whole has count elements */
+	uint64_t attempt;		/* number of the whole, from 1 */
 	uint32_t dtype;
 	bool last;
 	void *bytes;

@@ -19,12 +19,23 @@ void hk_storer_leave_payload(struct hk_storer *storer, const struct hk_job_paylo
 			     enum hk_dump_reason reason)
 {
 	pthread_mutex_lock(&storer->lock);
-	storer->counts.payloads_left_out++;
-	storer->counts.payloads_left[reason]++;
-	storer->counts.payload_bytes_left_out +=
-	    payload->count * hk_dtype_bytes((enum hk_dtype)payload->dtype);
-	hk_seen_remove(storer->seen, payload->digest, payload->count, payload->dtype);
+	if (payload->attempt != storer->failed) {
+		storer->counts.payloads_left_out++;
+		storer->counts.payloads_left[reason]++;
+		storer->counts.payload_bytes_left_out +=
+		    payload->count * hk_dtype_bytes((enum hk_dtype)payload->dtype);
+		hk_seen_remove(storer->seen, payload->digest, payload->count, payload->dtype);
+		storer->failed = payload->attempt;
+	}
 	pthread_mutex_unlock(&storer->lock);
+}
+
+static bool has_failed(struct hk_storer *storer, const struct hk_job_payload *payload)
+{
+	pthread_mutex_lock(&storer->lock);
+	const bool failed = payload->attempt == storer->failed;
+	pthread_mutex_unlock(&storer->lock);
+	return failed;
 }
 
 void hk_job_free(struct hk_storer *storer, struct hk_job *job)
@@ -149,11 +160,6 @@ static void store_rows(struct hk_storer *storer, const struct hk_job_rows *rows)
 	pthread_mutex_unlock(&storer->lock);
 }
 
-static bool is_same(const struct hk_job_payload *a, const struct hk_job_payload *b)
-{
-	return a->digest == b->digest && a->count == b->count && a->dtype == b->dtype;
-}
-
 static void store_payload(struct hk_storer *storer, const struct hk_job_payload *payload)
 {
 	struct hk_dump_block block = {
@@ -162,10 +168,9 @@ static void store_payload(struct hk_storer *storer, const struct hk_job_payload 
 	const int shut = atomic_load(&storer->shut);
 	int rc = shut == HK_DUMP_LEFT_LIMIT + 1 ? HK_OUTPUT_FULL : -EIO;
 
-	if (payload->offset > 0 && storer->failed.bytes && is_same(&storer->failed, payload)) {
+	if (has_failed(storer, payload)) {
 		return;
 	}
-	storer->failed.bytes = NULL;
 	if (!shut) {
 		rc = append(storer, &block, payload->bytes, payload->size);
 	}
@@ -173,7 +178,6 @@ static void store_payload(struct hk_storer *storer, const struct hk_job_payload 
 		if (rc == HK_OUTPUT_FULL) {
 			atomic_store(&storer->shut, HK_DUMP_LEFT_LIMIT + 1);
 		}
-		storer->failed = *payload;
 		hk_storer_leave_payload(storer, payload, reason_of(rc));
 	} else if (payload->last) {
 		pthread_mutex_lock(&storer->lock);

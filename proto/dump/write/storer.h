@@ -20,23 +20,24 @@ struct hk_storer {
 	struct hk_pool pool;
 	struct hk_output output;
 	struct hk_shrink shrink;
-	pthread_mutex_t lock; /* protects: counts, seen */
+	pthread_mutex_t lock; /* protects: counts, seen, failed */
 	struct hk_dump_counts counts;
 	struct hk_seen *seen;
+	uint64_t
+	    failed; /* attempt of the last payload that was left out: its other parts are too */
 	atomic_int shut; /* reason + 1 why payloads need not be queued, or 0 */
 	atomic_uint ended;
 
 	/* The thread's own. */
 	struct hk_definitions texts, stacks;
-	bool failing;		      /* until the next step */
-	struct hk_job_payload failed; /* of the payload whose parts are left out */
+	bool failing; /* until the next step */
 	uint64_t step;
 };
 
 /* The thread: takes a struct hk_storer, ends with a job HK_JOB_CLOSE. */
 void *hk_storer_run(void *storer);
 
-/* Counts a row or payload that was left out. Any thread. */
+/* Count rows, or a payload once, that were left out. Any thread. */
 void hk_storer_leave_rows(struct hk_storer *storer, uint64_t rows, enum hk_dump_reason reason);
 void hk_storer_leave_payload(struct hk_storer *storer, const struct hk_job_payload *payload,
 			     enum hk_dump_reason reason);

@@ -30,6 +30,7 @@ struct hk_dump_writer {
 	pid_t process;
 	struct hk_intern texts, stacks;
 	struct hk_job *batch;	     /* being filled, or NULL */
+	uint64_t attempts;	     /* to store a payload */
 	bool inert;		     /* a forked child's */
 	struct hk_dump_counts child; /* of a forked child */
 };
@@ -256,7 +257,8 @@ static void add_elements(struct hk_dump_writer *writer, const struct hk_dump_row
 {
 	struct hk_storer *storer = &writer->storer;
 	const int shut = atomic_load(&storer->shut);
-	struct hk_job_payload payload = {.digest = row->statistics.digest,
+	struct hk_job_payload payload = {.attempt = ++writer->attempts,
+					 .digest = row->statistics.digest,
 					 .dtype = (uint32_t)elements->dtype};
 	struct hk_gather gather;
 	bool is_new;
