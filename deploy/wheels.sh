@@ -18,7 +18,7 @@ machine="$(uname -m)"
 export PATH="$work/tools/bin:$PATH"
 
 # hooktrace
-pip wheel --quiet --no-deps --wheel-dir "$work/plain" "$source/agent/python"
+pip wheel --quiet --no-deps --config-settings=cmake.define.HK_NEED_PRECISION=ON --wheel-dir "$work/plain" "$source/agent/python"
 
 # hooktrace-tools: the bundle as it is, in a package that can be asked where it is.
 "$source/deploy/bundle.sh" "$work/bundle" >"$work/archive"
