@@ -275,6 +275,17 @@ static struct hk_api_seen *begin(struct hk_api *api, const struct hk_api_words *
 	}
 }
 
+/* Whether one of the outputs is a tensor with a row. */
+static bool has_output(const struct hk_record *record)
+{
+	for (size_t i = record->inputs; i < record->many; i++) {
+		if (!record->values[i].scalar) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* What is to be done with the call's values when RESULT is known. Returns 0, or -1 with an
  * exception that the call is to raise. */
 static int take_result(struct hk_record *record, PyObject *result)
@@ -284,6 +295,9 @@ static int take_result(struct hk_record *record, PyObject *result)
 
 	if (!found) {
 		*calls = *calls < SILENT && !record->is_module ? (uint8_t)(*calls + 1) : *calls;
+		return 0;
+	}
+	if (!has_output(record)) {
 		return 0;
 	}
 	if (!record->has_inputs) {

@@ -88,7 +88,7 @@ bool hk_deferred_add(const struct hk_dump_row *row, PyObject *tensor)
 	return false;
 }
 
-static void write(struct deferred *kept, const struct hk_tensor *elements)
+static void write_kept(struct deferred *kept, const struct hk_tensor *elements)
 {
 	kept->row.flags |= HK_DUMP_ON_DEVICE;
 	if (hk_values.writer) {
@@ -105,7 +105,7 @@ bool hk_deferred_write(uint32_t number, const struct hk_statistics *statistics)
 		return false;
 	}
 	rows[number].row.statistics = *statistics;
-	write(&rows[number], NULL);
+	write_kept(&rows[number], NULL);
 	return true;
 }
 
@@ -115,7 +115,7 @@ bool hk_deferred_write_elements(uint32_t number, const struct hk_tensor *element
 	    hk_statistics_take(elements, &rows[number].row.statistics) < 0) {
 		return false;
 	}
-	write(&rows[number], elements);
+	write_kept(&rows[number], elements);
 	return true;
 }
 

@@ -61,6 +61,12 @@ static void add_scalar(struct walk *walk, PyObject *object, const char *slot)
 	}
 }
 
+/* SLOT.PART, cut where it is too long. */
+static void join(char name[HK_SLOT_BYTES], const char *slot, const char *part)
+{
+	PyOS_snprintf(name, HK_SLOT_BYTES, "%s%s%s", slot, slot[0] ? "." : "", part);
+}
+
 static void visit_items(struct walk *walk, PyObject *sequence, const char *slot, int depth)
 {
 	char name[HK_SLOT_BYTES];
@@ -71,7 +77,9 @@ static void visit_items(struct walk *walk, PyObject *sequence, const char *slot,
 			PyErr_Clear();
 			return;
 		}
-		snprintf(name, sizeof(name), "%s%s%zd", slot, slot[0] ? "." : "", i);
+		char number[24];
+		snprintf(number, sizeof(number), "%zd", i);
+		join(name, slot, number);
 		visit(walk, item, name, depth);
 		Py_DECREF(item);
 	}
@@ -80,15 +88,14 @@ static void visit_items(struct walk *walk, PyObject *sequence, const char *slot,
 static void visit_dict(struct walk *walk, PyObject *dict, const char *slot, int depth)
 {
 	PyObject *items = PyDict_Items(dict);
-	char name[HK_SLOT_BYTES], key_text[HK_SLOT_BYTES];
+	char name[HK_SLOT_BYTES];
 
 	for (Py_ssize_t i = 0; items && i < PyList_Size(items); i++) {
 		PyObject *item = PyList_GetItem(items, i); /* borrowed */
 		PyObject *key = PyTuple_GetItem(item, 0);
 		PyObject *text = PyUnicode_Check(key) || PyLong_Check(key) ? PyObject_Str(key) : NULL;
-		snprintf(key_text, sizeof(key_text), "%s", text ? hk_values_text(text) : "?");
+		join(name, slot, text ? hk_values_text(text) : "?");
 		Py_XDECREF(text);
-		snprintf(name, sizeof(name), "%s%s%s", slot, slot[0] ? "." : "", key_text);
 		visit(walk, PyTuple_GetItem(item, 1), name, depth);
 	}
 	PyErr_Clear();
@@ -138,7 +145,7 @@ static void visit(struct walk *walk, PyObject *object, const char *slot, int dep
 /* Visits POSITION of the call. */
 static void visit_at(struct walk *walk, PyObject *object, Py_ssize_t position)
 {
-	char slot[16];
+	char slot[24];
 
 	snprintf(slot, sizeof(slot), "%zd", position);
 	visit(walk, object, slot, 0);
