@@ -44,6 +44,7 @@ PyMODINIT_FUNC PyInit__native(void)
 	    hk_apis_add,
 #ifdef HK_PRECISION
 	    hk_values_add,
+	    hk_reading_add,
 #endif
 	};
 	PyObject *module = PyModule_Create(&definition);

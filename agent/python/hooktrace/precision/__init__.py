@@ -1,13 +1,24 @@
-"""hooktrace.precision: the values of a program's tensors: dumped, watched, compared.
+"""hooktrace.precision: the values of a program's tensors: dumped, read, watched.
 
     with hooktrace.precision.Dumper("values", model=model) as dumper:
         for batch in batches:
             train(batch)
             dumper.step()
 
-Values are taken at the calls of torch's, Paddle's and MindSpore's APIs, which hooktrace.apis hooks in place: no Python object is
-replaced, and what the program computes is the same, bit by bit.
-"""
-from .dumper import Dumper
+    for row in hooktrace.precision.open("values").rows(rank=0):
+        print(row.step, row.name, row.slot, row.mean)
 
-__all__ = ["Dumper"]
+Values are taken at the calls of torch's, Paddle's and MindSpore's APIs, which are hooked in place: no Python object is replaced,
+and what the program computes is the same, bit by bit.
+"""
+import importlib
+
+# Each name is imported when it is used: name -> module.
+_LAZY = {"Dump": "reading", "Dumper": "dumper", "Elements": "reading", "Row": "reading", "open": "reading"}
+__all__ = sorted(_LAZY)
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
