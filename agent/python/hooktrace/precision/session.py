@@ -14,8 +14,8 @@ from .scope import Scope, module_paths
 FUNCTION, MODULE, BACKWARD, STEP = range(4)  # enum hk_role
 
 # They make no tensor of their own: what runs inside of them is what is dumped.
-_PASSED = frozenset(("torch.Tensor.backward", "torch.load", "torch.save", "torch.compile"))
-_BACKWARD = ("torch.autograd.backward", "torch.autograd.grad")
+_PASSED = frozenset(("torch.Tensor.backward", "torch.Tensor.requires_grad_", "torch.load", "torch.save", "torch.compile"))
+_BACKWARD = ("torch._C._EngineBase.run_backward",)
 
 _lock = threading.RLock()
 _current: Optional["Session"] = None
@@ -102,7 +102,7 @@ class Session:
         for group in catalog.layers(framework):
             _native.values_hook(group.function, group.name, group.library, MODULE, False)
         for name in _BACKWARD if framework.name == "torch" else ():
-            _native.values_hook(catalog.resolve(name), name, "torch.autograd", BACKWARD, False)
+            _native.values_hook(catalog.resolve(name), name, "torch._C", BACKWARD, False)
         return named
 
     def watch_step(self, optimizer: Any) -> None:
