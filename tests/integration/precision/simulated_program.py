@@ -233,7 +233,7 @@ def forked():
         os.waitpid(child, 0)
         toy.plus(a, a)
     dump, counts = dumped(work)
-    same("calls of this process", (counts["calls"], len(dump.ranks())), (2, 1))
+    same("calls of this process", (counts["calls"], len(dump.ranks)), (2, 1))
 
 
 def main():

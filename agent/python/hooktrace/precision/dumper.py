@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Type, U
 from .. import _native, tracing
 from ..apis.catalog import Framework
 from .device import Queue
-from .session import Session
+from .session import Session, aside
 from .steps import Steps, parse_size, show_size
 
 _PARAMETER, _GRADIENT, _OPTIMIZER = 2, 3, 4  # enum hk_dump_phase
@@ -131,9 +131,9 @@ class Dumper:
             self._estimate()
 
     def _end_step(self) -> None:
-        self._queue.collect()
-        self._write_states()
-        self._queue.collect()
+        with aside():
+            self._write_states()
+            self._queue.collect()
         self._graded = False
 
     def _estimate(self) -> None:
@@ -156,7 +156,7 @@ class Dumper:
         return list(seen.values())
 
     def _step_begins(self, optimizer: Any) -> None:
-        if optimizer is self._optimizer:
+        if optimizer is self._optimizer and self._on:
             self._write_gradients()
 
     def _write_gradients(self) -> None:

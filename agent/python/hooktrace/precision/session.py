@@ -1,8 +1,9 @@
 """session: what is hooked while values are taken. A Dumper and a watch share it; there is one at a time."""
+import contextlib
 import os
 import sys
 import threading
-from typing import Any, Callable, Dict, Iterable, List, Optional, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Union
 
 from .. import _native, apis
 from ..apis import catalog
@@ -15,7 +16,6 @@ FUNCTION, MODULE, BACKWARD, STEP = range(4)  # enum hk_role
 
 # They make no tensor of their own: what runs inside of them is what is dumped.
 _PASSED = frozenset(("torch.Tensor.backward", "torch.Tensor.requires_grad_", "torch.load", "torch.save", "torch.compile"))
-_BACKWARD = ("torch._C._EngineBase.run_backward",)
 
 _lock = threading.RLock()
 _current: Optional["Session"] = None
@@ -31,6 +31,16 @@ def _child() -> None:
 
 if hasattr(_native, "values_begin"):
     os.register_at_fork(after_in_child=_child)
+
+
+@contextlib.contextmanager
+def aside() -> Iterator[None]:
+    """What hooktrace itself calls of a framework within is no call of the program."""
+    before = _native.values_pause(True)
+    try:
+        yield
+    finally:
+        _native.values_pause(before)
 
 
 class Session:
@@ -101,8 +111,9 @@ class Session:
                 _native.values_hook(api.function, api.name, api.library, FUNCTION, wanted)
         for group in catalog.layers(framework):
             _native.values_hook(group.function, group.name, group.library, MODULE, False)
-        for name in _BACKWARD if framework.name == "torch" else ():
-            _native.values_hook(catalog.resolve(name), name, "torch._C", BACKWARD, False)
+        backward = sides.backward_of(framework)
+        if backward is not None:
+            _native.values_hook(backward, f"{framework.name}.run_backward", framework.name, BACKWARD, False)
         return named
 
     def watch_step(self, optimizer: Any) -> None:

@@ -100,6 +100,13 @@ def side_of(framework: Framework) -> Side:
     return _SIDES.get(framework.name, _like_torch)(framework)
 
 
+def backward_of(framework: Framework) -> Optional[Any]:
+    """The method in which backward passes run, or None where hooktrace does not know it."""
+    if framework.name != "torch":
+        return None
+    return getattr(type(sys.modules["torch"].autograd.Variable._execution_engine), "run_backward", None)
+
+
 def join(sides: List[Side]) -> Side:
     """One side for several frameworks: each class belongs to one of them."""
     joined: Side = {}

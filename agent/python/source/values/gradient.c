@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "values/deferred.h"
+
 
 #define NODES_MAX 16u	 /* that one call makes */
 #define GRADIENTS_MAX 32u /* of one node, that are written */
@@ -75,7 +77,9 @@ static void write_gradient(const struct hk_record *record, const struct watched 
 		hk_record_measure(&value.view, &row.statistics);
 	}
 	if (hk_values.writer) {
-		hk_record_write_row(&row, &value.view, tensor, true);
+		hk_record_write_row(
+		    &row, &value.view,
+		    value.view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE, true);
 	}
 	Py_XDECREF(value.view.owner);
 }

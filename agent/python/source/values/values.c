@@ -223,7 +223,8 @@ static void write_state(struct hk_dump_row *row, PyObject *tensor, enum hk_value
 	if (!view.on_device) {
 		hk_record_measure(&view, &row->statistics);
 	}
-	hk_record_write_row(row, &view, tensor, true);
+	hk_record_write_row(row, &view,
+			    view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE, true);
 	Py_XDECREF(view.owner);
 }
 
@@ -400,6 +401,13 @@ static PyObject *end(PyObject *module, PyObject *unused)
 	return result;
 }
 
+/* values_pause(paused): calls of this thread are not observed while it is; whether it was. */
+static PyObject *pause_calls(PyObject *module, PyObject *paused)
+{
+	(void)module;
+	return PyBool_FromLong(hk_api_pause(PyObject_IsTrue(paused) == 1));
+}
+
 /* values_identity(): (rank, world size, job), -1 and "" where unknown. */
 static PyObject *identity(PyObject *module, PyObject *unused)
 {
@@ -413,6 +421,7 @@ static PyObject *identity(PyObject *module, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"values_identity", identity, METH_NOARGS, "values_identity(): (rank, world size, job)"},
+    {"values_pause", pause_calls, METH_O, "values_pause(paused): whether this thread was"},
     {"values_functions", functions, METH_O, "values_functions(dict): the framework's functions"},
     {"values_hook", hook, METH_VARARGS,
      "values_hook(function, name, library, role, in_scope): None, or why it is not hooked"},

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "values/deferred.h"
 #include "values/scalar.h"
 
 #define DEPTH_MAX 4
@@ -36,10 +37,14 @@ static void add_tensor(struct walk *walk, PyObject *tensor, enum hk_values_class
 	}
 	Py_INCREF(tensor);
 	value->tensor = tensor;
+	value->deferred =
+	    value->view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE;
 	value->has_statistics =
 	    !value->view.on_device && hk_record_measure(&value->view, &value->statistics);
-	if (hk_values.backward) {
+	if (hk_values.backward && class == HK_CLASS_TENSOR) {
 		value->takes_gradient = hk_tensor_edge(tensor, &value->node, &value->output);
+	} else if (hk_values.backward && (value->view.flags & HK_DUMP_REQUIRES_GRAD)) {
+		hk_values_leave(HK_LEFT_NO_EDGE);
 	}
 }
 
@@ -156,9 +161,6 @@ static void visit_keyword(struct walk *walk, PyObject *name, PyObject *object)
 	walk->role = HK_DUMP_KEYWORD;
 	visit(walk, object, hk_values_text(name), 0);
 	walk->role = HK_DUMP_INPUT;
-	if (strcmp(hk_values_text(name), "out") == 0 && object != Py_None) {
-		walk->record->early = true;
-	}
 }
 
 /* COUNT arguments from FIRST of ITEMS on, and behind them those of the keywords NAMES. */
