@@ -140,7 +140,9 @@ static void take_inputs(struct hk_record *record, const struct hk_api *api,
 	}
 	record->flags = is_recomputed() ? HK_DUMP_RECOMPUTED : 0;
 	record->thread = hk_values_thread();
-	record->stack = hk_values.stacks && hk_values.writer ? hk_stack_here() : HK_DUMP_NONE;
+	bool has_stack = hk_values.stacks && hk_values.writer && !hk_values.watching;
+
+	record->stack = has_stack ? hk_stack_here() : HK_DUMP_NONE;
 	record->has_inputs =
 	    learned[record->place] < SILENT || learned[record->place] == SPEAKS;
 	if (record->has_inputs) {
@@ -248,16 +250,17 @@ static struct hk_api_seen *begin_backward(struct hk_api *api)
 	return &record->seen;
 }
 
-static void begin_step(const struct hk_api_words *words)
+/* Tells Python of a call of API. */
+static void notify(const struct hk_api *api, const struct hk_api_words *words)
 {
-	if ((words->third & (uintptr_t)PY_SSIZE_T_MAX) == 0 || !hk_values.step_begins) {
+	if ((words->third & (uintptr_t)PY_SSIZE_T_MAX) == 0 || !hk_values.notify) {
 		return;
 	}
-	PyObject *done = PyObject_CallFunctionObjArgs(hk_values.step_begins,
-						      *(PyObject **)words->second, NULL);
+	PyObject *done = PyObject_CallFunctionObjArgs(
+	    hk_values.notify, api->name, *(PyObject **)words->second, NULL);
 
 	if (!done) {
-		PyErr_WriteUnraisable(hk_values.step_begins);
+		PyErr_WriteUnraisable(hk_values.notify);
 	}
 	Py_XDECREF(done);
 }
@@ -275,7 +278,7 @@ static struct hk_api_seen *begin(struct hk_api *api, const struct hk_api_words *
 	case HK_ROLE_BACKWARD:
 		return begin_backward(api);
 	default:
-		begin_step(words);
+		notify(api, words);
 		return NULL;
 	}
 }
@@ -316,20 +319,21 @@ static int take_result(struct hk_record *record, PyObject *result)
 		hk_values_leave(HK_LEFT_FIRST);
 	}
 	hk_values.calls++;
+	if (hk_values.backward) {
+		hk_gradient_watch(record);
+	}
 	if (hk_values.watching) {
-		int answer = hk_find_check(record);
+		int answer = hk_find_check(record, HK_DUMP_FORWARD);
 		if (answer <= 0) {
 			return answer;
 		}
+		record->stack = hk_stack_here();
 	}
 	if (!record->early) {
 		write_inputs(record);
 	}
 	for (size_t i = record->inputs; i < record->many; i++) {
 		hk_record_write(record, &record->values[i], true);
-	}
-	if (hk_values.backward) {
-		hk_gradient_watch(record);
 	}
 	return 0;
 }

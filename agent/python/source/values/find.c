@@ -44,7 +44,7 @@ static PyObject *bad_slots(const struct hk_record *record, size_t begin, size_t 
 	return slots;
 }
 
-int hk_find_check(const struct hk_record *record)
+int hk_find_check(const struct hk_record *record, enum hk_dump_phase phase)
 {
 	size_t bad = record->inputs;
 
@@ -57,9 +57,8 @@ int hk_find_check(const struct hk_record *record)
 	PyObject *outputs = bad_slots(record, record->inputs, record->many);
 	PyObject *inputs = outputs ? bad_slots(record, 0, record->inputs) : NULL;
 	PyObject *answer =
-	    inputs ? PyObject_CallFunction(hk_values.found, "OIKOOO", record->name, record->number,
-					   (unsigned long long)record->sequence,
-					   record->of ? record->of : Py_None, inputs, outputs)
+	    inputs ? PyObject_CallFunction(hk_values.found, "OOIiOO", record->name, record->of,
+					   record->number, (int)phase, inputs, outputs)
 		   : NULL;
 	int wanted = answer ? answer == Py_True : -1;
 

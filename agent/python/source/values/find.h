@@ -4,8 +4,9 @@
 
 #include "values/record.h"
 
-/* Looks at the outputs of RECORD's call, then at its inputs. Returns 1 if its rows are to be written, 0
- * if not, or -1 with an exception of the user's function. */
-int hk_find_check(const struct hk_record *record);
+/* Looks at what RECORD's call, in PHASE, made, then at what it was given: the first `inputs` values.
+ * Returns 1 if its rows are to be written, 0 if not, or -1 with an exception of the user's function.
+ */
+int hk_find_check(const struct hk_record *record, enum hk_dump_phase phase);
 
 #endif

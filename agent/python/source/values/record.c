@@ -141,6 +141,15 @@ void hk_record_copy(struct hk_value *value)
 	}
 }
 
+/* Adds ROW, and its ELEMENTS unless that is NULL. */
+static void write_now(const struct hk_dump_row *row, const struct hk_tensor *elements)
+{
+	if (elements) {
+		hk_values.offered_bytes += row->statistics.count * hk_dtype_bytes(row->dtype);
+	}
+	hk_dump_writer_add(hk_values.writer, row, elements);
+}
+
 static void describe(struct hk_dump_row *row, const struct hk_view *view)
 {
 	row->device = view->device;
@@ -166,8 +175,7 @@ void hk_record_write_row(const struct hk_dump_row *given, const struct hk_view *
 	struct hk_tensor elements = hk_tensor_of(view);
 
 	row.flags |= view->data ? 0 : HK_DUMP_NO_STATISTICS;
-	hk_dump_writer_add(hk_values.writer, &row,
-			   view->data && has_elements && hk_values.payloads ? &elements : NULL);
+	write_now(&row, view->data && has_elements && hk_values.payloads ? &elements : NULL);
 }
 
 void hk_record_write(const struct hk_record *record, const struct hk_value *value,
@@ -193,5 +201,5 @@ void hk_record_write(const struct hk_record *record, const struct hk_value *valu
 	copy.data = value->copy;
 	copy.strides = NULL;
 	describe(&row, &value->view);
-	hk_dump_writer_add(hk_values.writer, &row, &copy);
+	write_now(&row, &copy);
 }

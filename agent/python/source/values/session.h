@@ -46,8 +46,8 @@ enum hk_values_reason {
 	X(modes)      /* () -> how many TorchFunctionModes are active */                           \
 	X(guard)      /* () -> a context manager under which none is */                            \
 	X(graph_task) /* () -> -1 unless this thread runs a backward pass */                       \
-	X(step_begins) /* (optimizer) -> None */                             \
-	X(found)      /* (name, number, sequence, report) -> None: a number that is not finite */
+	X(notify)     /* (name, object) -> None: a method of OBJECT is called */                   \
+	X(found)      /* (name, of, number, phase, slots that were bad, that are) -> whether to save */
 
 enum hk_values_class {
 	HK_CLASS_OTHER = 0,
@@ -75,7 +75,8 @@ struct hk_values {
 	PyObject *dtypes;  /* {dtype: enum hk_dtype} */
 	PyObject *node_types; /* {type of a node of autograd: whether it adds up gradients} */
 	uint64_t left[HK_VALUES_REASONS_MANY];
-	uint64_t calls, backward_calls, finds;
+	uint64_t calls, backward_calls;
+	uint64_t offered_bytes; /* of elements, also of those that are there already */
 #define X(name) PyObject *name;
 	HK_VALUES_FUNCTIONS(X)
 #undef X

@@ -145,7 +145,7 @@ static PyObject *begin(PyObject *module, PyObject *wanted)
 		Py_XDECREF(word);
 	}
 	memset(hk_values.left, 0, sizeof(hk_values.left));
-	hk_values.calls = hk_values.backward_calls = 0;
+	hk_values.calls = hk_values.backward_calls = hk_values.offered_bytes = 0;
 	hk_values.sequence = hk_values.step_sequence = 0;
 	hk_values.backwards = 0;
 	hk_values.loss_scaled = false;
@@ -211,6 +211,13 @@ static PyObject *loss_scaled(PyObject *module, PyObject *is)
 	(void)module;
 	hk_values.loss_scaled = PyObject_IsTrue(is) == 1;
 	Py_RETURN_NONE;
+}
+
+static PyObject *is_loss_scaled(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyBool_FromLong(hk_values.loss_scaled);
 }
 
 static void write_state(struct hk_dump_row *row, PyObject *tensor, enum hk_values_class class)
@@ -355,6 +362,7 @@ static PyObject *counts_of(const struct hk_dump_counts *written)
 	}
 	put(dict, "calls", hk_values.calls);
 	put(dict, "backward_calls", hk_values.backward_calls);
+	put(dict, "offered_bytes", hk_values.offered_bytes);
 	put_writer(dict, left, written);
 	for (int i = 0; i < HK_VALUES_REASONS_MANY; i++) {
 		put(left, texts[i], hk_values.left[i]);
@@ -434,6 +442,7 @@ static PyMethodDef methods[] = {
      "values_write(directory, about, rank, limit_bytes, compression): opens this process's file"},
     {"values_step", step, METH_VARARGS, "values_step(ended, next, taking)"},
     {"values_loss_scaled", loss_scaled, METH_O, "values_loss_scaled(whether gradients are)"},
+    {"values_is_loss_scaled", is_loss_scaled, METH_NOARGS, "values_is_loss_scaled()"},
     {"values_state", state, METH_VARARGS, "values_state(phase, name, of, slot, tensor)"},
     {"values_answer", answer, METH_VARARGS,
      "values_answer(number, count, nans, +infs, -infs, zeros, min, max, mean, l2, deviation)"},
