@@ -287,7 +287,7 @@ def gradients_watched():
     optimizer = torch.optim.SGD([weight], lr=1.0)
     scaler = scaler_of("cpu", init_scale=2.0 ** 127)
     with precision.watch(on_find=finds.append, save=False) as watch:
-        scaler.scale((weight * 3e38).sum() * 1e-38).backward()
+        scaler.scale(((weight - 1) * 1e30).sum()).backward()
         scaler.step(optimizer)
         scaler.update()
     same("of a loss scale", (finds, watch.counts["loss_scale_steps"]), ([], 1))

@@ -54,7 +54,7 @@ class Watch:
             raise ValueError(f"invalid limit {limit}: expected 1 or more")
         words = ["apis", "watching", "payloads", "scalars", "stacks", *(("backward",) if backward else ())]
         self._session = Session("a watch", frameworks, model, scope, words)
-        self._session.functions["found"] = self._found
+        self._session.functions.update(found=self._found, react=self._act)
         self._limit, self._react, self._save, self._inherited = limit, on_find, save, inherited
         self._size = parse_size(size)
         self._on = False
@@ -102,23 +102,24 @@ class Watch:
         _native.values_write(self.path, about(self._session, task="watch", level="api"), max(_native.values_identity()[0], 0), self._size, 1)
         return self.path
 
-    def _found(self, api: str, of: str, call: int, phase: int, inputs: List[str], outputs: List[str]) -> bool:
-        """Called by hooktrace._native. Returns whether the call's values are to be saved; what it raises, the call raises."""
+    def _found(self, api: str, of: str, call: int, phase: int, inputs: List[str], outputs: List[str]) -> Optional[bool]:
+        """Called by hooktrace._native. Returns whether the call's values are to be saved, or None if it is no find."""
         if phase == _BACKWARD and _native.values_is_loss_scaled():
             self._scaled_steps.add(self._step)
-            return False
+            return None
         if inputs:
             self._many_inherited += 1
             if not self._inherited:
-                return False
+                return None
         find = Find(len(self.finds) + 1, api, of, call, "backward" if phase == _BACKWARD else "forward", self._step, bool(inputs), tuple(inputs),
                     tuple(outputs), _stack(), self._open())
         self.finds.append(find)
         _native.mark(f"not finite: {api}.{call}")
-        self._answer(find)
         return find.path is not None
 
-    def _answer(self, find: Find) -> None:
+    def _act(self) -> None:
+        """Called by hooktrace._native when the values of the last find are saved; what it raises, the call raises."""
+        find = self.finds[-1]
         if callable(self._react):
             self._react(find)
             return

@@ -305,6 +305,16 @@ static bool has_output(const struct hk_record *record)
 	return false;
 }
 
+static void write_all(const struct hk_record *record)
+{
+	if (!record->early) {
+		write_inputs(record);
+	}
+	for (size_t i = record->inputs; i < record->many; i++) {
+		hk_record_write(record, &record->values[i], true);
+	}
+}
+
 /* What is to be done with the call's values when RESULT is known. Returns 0, or -1 with an
  * exception that the call is to raise. */
 static int take_result(struct hk_record *record, PyObject *result)
@@ -322,20 +332,13 @@ static int take_result(struct hk_record *record, PyObject *result)
 	if (hk_values.backward) {
 		hk_gradient_watch(record);
 	}
-	if (hk_values.watching) {
-		int answer = hk_find_check(record, HK_DUMP_FORWARD);
-		if (answer <= 0) {
-			return answer;
-		}
-		record->stack = hk_stack_here();
+	int find = hk_values.watching ? hk_find_check(record, HK_DUMP_FORWARD) : 1;
+
+	if (find == 1) {
+		record->stack = hk_values.watching ? hk_stack_here() : record->stack;
+		write_all(record);
 	}
-	if (!record->early) {
-		write_inputs(record);
-	}
-	for (size_t i = record->inputs; i < record->many; i++) {
-		hk_record_write(record, &record->values[i], true);
-	}
-	return 0;
+	return hk_values.watching && find ? hk_find_react() : 0;
 }
 
 static int finish(struct hk_record *record, PyObject *result)

@@ -60,10 +60,24 @@ int hk_find_check(const struct hk_record *record, enum hk_dump_phase phase)
 	    inputs ? PyObject_CallFunction(hk_values.found, "OOIiOO", record->name, record->of,
 					   record->number, (int)phase, inputs, outputs)
 		   : NULL;
-	int wanted = answer ? answer == Py_True : -1;
+	int found = !answer || answer == Py_None ? 0 : answer == Py_True ? 1 : 2;
+
+	if (!answer) {
+		PyErr_WriteUnraisable(hk_values.found);
+	}
 
 	Py_XDECREF(outputs);
 	Py_XDECREF(inputs);
 	Py_XDECREF(answer);
-	return wanted;
+	return found;
+}
+
+int hk_find_react(void)
+{
+	PyObject *answer =
+	    hk_values.react ? PyObject_CallFunctionObjArgs(hk_values.react, NULL) : NULL;
+	bool raised = hk_values.react && !answer;
+
+	Py_XDECREF(answer);
+	return raised ? -1 : 0;
 }

@@ -117,12 +117,12 @@ static int fire(struct hk_record *record, const struct watched *watched, PyObjec
 		}
 	}
 	record->inputs = record->inputs < record->many ? record->inputs : record->many;
-	int answer = hk_values.watching ? hk_find_check(record, HK_DUMP_BACKWARD) : 1;
+	int find = hk_values.watching ? hk_find_check(record, HK_DUMP_BACKWARD) : 1;
 
-	if (answer > 0) {
+	if (find == 1) {
 		write_all(record, watched);
 	}
-	return answer < 0 ? -1 : 0;
+	return hk_values.watching && find ? hk_find_react() : 0;
 }
 
 /* autograd calls it with (grad_inputs, grad_outputs) when the node has run. */

@@ -47,7 +47,8 @@ enum hk_values_reason {
 	X(guard)      /* () -> a context manager under which none is */                            \
 	X(graph_task) /* () -> -1 unless this thread runs a backward pass */                       \
 	X(notify)     /* (name, object) -> None: a method of OBJECT is called */                   \
-	X(found)      /* (name, of, number, phase, slots that were bad, that are) -> whether to save */
+	X(found)      /* (name, of, number, phase, slots that were bad, that are) -> whether to save, or None */  \
+	X(react)      /* () -> None: the find before is saved */
 
 enum hk_values_class {
 	HK_CLASS_OTHER = 0,
