@@ -26,13 +26,17 @@ enum hk_match_level {
 
 /* What the level of a row rests on. */
 enum hk_match_why {
-	HK_WHY_NUMBERS, /* the verdict about its elements or statistics */
-	HK_WHY_SCALAR,	/* values that are no tensors */
-	HK_WHY_COUNT,	/* the numbers of elements differ */
-	HK_WHY_DTYPE,	/* a dtype is unknown, or there are no statistics */
-	HK_WHY_STEP,	/* UNMATCHED: the other side lacks the step */
-	HK_WHY_CALL,	/* UNMATCHED: the other side's step lacks the call */
-	HK_WHY_SLOT,	/* UNMATCHED: the other side's call lacks the slot */
+	HK_WHY_NUMBERS,	 /* the verdict about its elements or statistics */
+	HK_WHY_SCALAR,	 /* values that are no tensors */
+	HK_WHY_COUNT,	 /* the numbers of elements differ */
+	HK_WHY_INPUTS,	 /* FOLLOWS: inputs of the call differ, or the row that made the tensor */
+	HK_WHY_ROUNDING, /* FOLLOWS: the errors of the inputs explain the row's */
+	HK_WHY_LATER,	 /* FOLLOWS: comes from outside, after the first divergence */
+	HK_WHY_BITS,	 /* DIFFERS: the runs were the same bit by bit until here */
+	HK_WHY_DTYPE,	 /* a dtype is unknown, or there are no statistics */
+	HK_WHY_STEP,	 /* UNMATCHED: the other side lacks the step */
+	HK_WHY_CALL,	 /* UNMATCHED: the other side's step lacks the call */
+	HK_WHY_SLOT,	 /* UNMATCHED: the other side's call lacks the slot */
 };
 
 /* How the shapes of a matched pair relate, if they are not the same. */
@@ -78,9 +82,10 @@ enum hk_first_kind {
 struct hk_first {
 	enum hk_first_kind kind;
 	size_t pair;   /* of ranks */
+	size_t call;   /* of a_calls */
 	size_t match;  /* the row that shows it: an output, or the input read */
 	size_t input;  /* OPERATOR: the input that is furthest off, SIZE_MAX without inputs */
-	size_t before; /* MEMORY: the row that saw the tensor last */
+	size_t before; /* MEMORY, OUTSIDE: the row that saw the memory last, or SIZE_MAX */
 	bool bitwise;  /* the runs were bit-equal until here; any difference counts */
 };
 
