@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/compare/calls.h"
 #include "cli/compare/source.h"
 #include "tensor/difference.h"
 
@@ -21,6 +22,21 @@ enum hk_match_level {
 	HK_MATCH_FOLLOWS,   /* differs, and so did what it was made from */
 	HK_MATCH_DIFFERS,
 	HK_MATCH_LEVELS
+};
+
+/* What the level of a row rests on. */
+enum hk_match_why {
+	HK_WHY_NUMBERS,	 /* the verdict about its elements or statistics */
+	HK_WHY_SCALAR,	 /* values that are no tensors */
+	HK_WHY_COUNT,	 /* the numbers of elements differ */
+	HK_WHY_INPUTS,	 /* FOLLOWS: inputs of the call differ, or the row that made the tensor */
+	HK_WHY_ROUNDING, /* FOLLOWS: the errors of the inputs explain the row's */
+	HK_WHY_LATER,	 /* FOLLOWS: comes from outside, after the first divergence */
+	HK_WHY_BITS,	 /* DIFFERS: the runs were the same bit by bit until here */
+	HK_WHY_DTYPE,	 /* a dtype is unknown, or there are no statistics */
+	HK_WHY_STEP,	 /* UNMATCHED: the other side lacks the step */
+	HK_WHY_CALL,	 /* UNMATCHED: the other side's step lacks the call */
+	HK_WHY_SLOT,	 /* UNMATCHED: the other side's call lacks the slot */
 };
 
 /* How the shapes of a matched pair relate, if they are not the same. */
@@ -40,7 +56,7 @@ struct hk_match {
 	enum hk_match_shape shape;
 	uint8_t swapped[2]; /* TRANSPOSED: dimensions of B */
 	bool transposed;    /* differs as it stands, and agrees with B transposed in `swapped` */
-	const char *reason; /* why it has this level; belongs to the comparison */
+	enum hk_match_why why;
 	/* With the elements of both sides: all numbers. NULL: equal, statistics only, or unmatched.
 	 */
 	struct hk_difference *difference;
@@ -50,7 +66,8 @@ struct hk_match {
 /* A rank of each side and their matched rows, in the order of A, then rows of B alone. */
 struct hk_rank_pair {
 	struct hk_values *a, *b;
-	struct hk_match *matches;
+	struct hk_calls a_calls, b_calls;
+	struct hk_match *matches; /* match i is row i of A as long as i < a->count */
 	size_t count;
 };
 
@@ -65,9 +82,10 @@ enum hk_first_kind {
 struct hk_first {
 	enum hk_first_kind kind;
 	size_t pair;   /* of ranks */
+	size_t call;   /* of a_calls */
 	size_t match;  /* the row that shows it: an output, or the input read */
 	size_t input;  /* OPERATOR: the input that is furthest off, SIZE_MAX without inputs */
-	size_t before; /* MEMORY: the row that saw the tensor last */
+	size_t before; /* MEMORY, OUTSIDE: the row that saw the memory last, or SIZE_MAX */
 	bool bitwise;  /* the runs were bit-equal until here; any difference counts */
 };
 

@@ -87,10 +87,9 @@ static const void *elements(struct hk_values *values, size_t index, const char *
 	return hk_dump_file_elements(((struct own *)values)->file, index, reason);
 }
 
-static uint32_t stack(const struct hk_values *values, uint32_t stack,
-		      const char *const **ret_frames)
+static uint32_t stack(struct hk_values *values, uint32_t stack, const char *const **ret_frames)
 {
-	return hk_dump_file_stack(((const struct own *)values)->file, stack, ret_frames);
+	return hk_dump_file_stack(((struct own *)values)->file, stack, ret_frames);
 }
 
 static void own_close(struct hk_values *values)

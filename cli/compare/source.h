@@ -20,14 +20,15 @@ struct hk_values;
 /* How the rows of a rank are read. `row` fills ROW, whose texts and shape live until `close`.
  * `elements` returns the elements of row INDEX, contiguous, until the next call for these values;
  * NULL with *REASON, a constant text. `stack` returns the number of frames of a row's stack,
- * innermost first, which live until `close`. */
+ * innermost first, which live until its next call for these values. */
 struct hk_values_ops {
 	void (*row)(const struct hk_values *values, size_t index, struct hk_dump_row *row);
 	const void *(*elements)(struct hk_values *values, size_t index, const char **reason);
-	uint32_t (*stack)(const struct hk_values *values, uint32_t stack,
-			  const char *const **ret_frames);
+	uint32_t (*stack)(struct hk_values *values, uint32_t stack, const char *const **ret_frames);
 	void (*close)(struct hk_values *values);
 };
+
+/* A row's digest of 0 means that there is none, its storage of 0 that its memory is unknown. */
 
 /* The rows of one rank, in the order in which the process made them. A source embeds this as the
  * first member of its own structure. */
