@@ -17,6 +17,12 @@
 
 struct hk_values;
 
+/* Which elements a tool kept of a tensor with more than 2 * EDGE: the first and the last EDGE, and
+ * of those between them every STEP-th, from the first. */
+struct hk_sampling {
+	uint64_t edge, step;
+};
+
 /* How the rows of a rank are read. `row` fills ROW, whose texts and shape live until `close`.
  * `elements` returns the elements of row INDEX, contiguous, until the next call for these values;
  * NULL with *REASON, a constant text. `stack` returns the number of frames of a row's stack,
@@ -25,6 +31,8 @@ struct hk_values_ops {
 	void (*row)(const struct hk_values *values, size_t index, struct hk_dump_row *row);
 	const void *(*elements)(struct hk_values *values, size_t index, const char **reason);
 	uint32_t (*stack)(struct hk_values *values, uint32_t stack, const char *const **ret_frames);
+	bool (*sampling)(const struct hk_values *values, size_t index,
+			 struct hk_sampling *ret_sampling);
 	void (*close)(struct hk_values *values);
 };
 
@@ -66,7 +74,10 @@ struct hk_source {
 };
 
 /* The sources in the order in which they are asked whether they recognise a path. */
-#define HK_SOURCES(X) X(own)
+#define HK_SOURCES(X) \
+	X(own)        \
+	X(msprobe)    \
+	X(ptdbg)
 
 #define HK_SOURCE_DECLARE(name) extern const struct hk_source hk_source_##name;
 HK_SOURCES(HK_SOURCE_DECLARE)

@@ -30,6 +30,9 @@ static uint16_t float16(double value)
 	if (isnan(value)) {
 		return sign | 0x7e00;
 	}
+	if (size == 0) {
+		return sign;
+	}
 	if (size >= 65520) { /* half way from the largest number to 2^16 */
 		return sign | 0x7c00;
 	}

@@ -13,10 +13,15 @@ struct hk_foreign_rows *hk_foreign_rows_new(uint32_t rank, const char *about);
 /* The rows as values; `close` frees them. */
 struct hk_values *hk_foreign_rows_values(struct hk_foreign_rows *rows);
 
-/* Adds ROW. Its texts and shape are copied, NULL texts become "". FILE: the file of its elements,
- * copied; NULL without. Returns 0, -E2BIG or -ENOMEM. */
+/* Where the elements of a row are. */
+struct hk_foreign_elements {
+	const char *file; /* copied; NULL: nowhere */
+	struct hk_sampling sampling; /* step 0: all elements are there */
+};
+
+/* Adds ROW. Its texts and shape are copied, NULL texts become "". Returns 0, -E2BIG or -ENOMEM. */
 int hk_foreign_rows_add(struct hk_foreign_rows *rows, const struct hk_dump_row *row,
-			const char *file);
+			const struct hk_foreign_elements *elements);
 
 /* A stack of COUNT frames, innermost first; they are copied. Returns 0 or -ENOMEM. */
 int hk_foreign_rows_stack(struct hk_foreign_rows *rows, const char *const *frames, uint32_t count,
