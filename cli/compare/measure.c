@@ -1,0 +1,214 @@
+#include "cli/compare/measure.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/compare/judge.h"
+#include "cli/compare/shape.h"
+
+/* One side of a match. */
+struct operand {
+	struct hk_dump_row row;
+	const void *elements; /* NULL: statistics only */
+	struct hk_tensor tensor;
+};
+
+static void operand_take(struct operand *operand, struct hk_values *values, uint32_t index)
+{
+	values->ops->row(values, index, &operand->row);
+	operand->elements = NULL;
+	operand->tensor = (struct hk_tensor){.dtype = operand->row.dtype,
+					     .dimensions = operand->row.dimensions,
+					     .shape = operand->row.shape};
+}
+
+/* Reads the elements of both sides. Returns whether they are there. */
+static bool elements_read(struct hk_rank_pair *pair, const struct hk_match *match,
+			  struct operand *a, struct operand *b)
+{
+	const char *reason;
+
+	if (!a->row.has_payload || !b->row.has_payload) {
+		return false;
+	}
+	a->elements = pair->a->ops->elements(pair->a, match->a, &reason);
+	b->elements = a->elements ? pair->b->ops->elements(pair->b, match->b, &reason) : NULL;
+	a->tensor.data = a->elements;
+	b->tensor.data = b->elements;
+	return a->elements && b->elements;
+}
+
+/* ---- values that are no tensors ---- */
+
+static bool is_same_number(const char *a, const char *b)
+{
+	char *a_end, *b_end;
+	double x = strtod(a, &a_end), y = strtod(b, &b_end);
+
+	return *a && *b && !*a_end && !*b_end && (x == y || (isnan(x) && isnan(y)));
+}
+
+static void scalar_measure(struct hk_match *match, const struct hk_dump_row *a,
+			   const struct hk_dump_row *b)
+{
+	bool same = strcmp(a->scalar, b->scalar) == 0 || is_same_number(a->scalar, b->scalar);
+
+	match->why = HK_WHY_SCALAR;
+	match->level = same ? HK_MATCH_EQUAL : HK_MATCH_DIFFERS;
+	match->error = same ? 0 : NAN;
+}
+
+/* ---- statistics ---- */
+
+/* A lower bound of |a - b| / |b|, from what the norms, means and deviations differ by. */
+static double statistics_error(const struct hk_statistics *a, const struct hk_statistics *b)
+{
+	double root = sqrt((double)b->count), apart = fabs(a->l2 - b->l2);
+
+	if (a->nans != b->nans || a->positive_infs != b->positive_infs ||
+	    a->negative_infs != b->negative_infs) {
+		return INFINITY;
+	}
+	if (!isnan(a->mean) && !isnan(b->mean)) {
+		apart = fmax(apart, root * fabs(a->mean - b->mean));
+		apart = fmax(apart, root * fabs(a->deviation - b->deviation));
+		apart = fmax(apart, fabs(a->max - b->max));
+		apart = fmax(apart, fabs(a->min - b->min));
+	}
+	return apart == 0 ? 0 : b->l2 > 0 ? apart / b->l2 : 1;
+}
+
+static void statistics_measure(struct hk_match *match, const struct operand *a,
+			       const struct operand *b)
+{
+	double unit = fmax(hk_judge_unit(a->row.dtype), hk_judge_unit(b->row.dtype));
+
+	if ((a->row.flags | b->row.flags) & HK_DUMP_NO_STATISTICS) {
+		match->why = HK_WHY_DTYPE;
+		match->level = HK_MATCH_UNKNOWN;
+		return;
+	}
+	match->error = statistics_error(&a->row.statistics, &b->row.statistics);
+	match->level = match->error <= (unit == 0 ? 0 : fmax(1e-3, 4 * unit)) ? HK_MATCH_AGREES
+									      : HK_MATCH_DIFFERS;
+}
+
+/* ---- elements ---- */
+
+static double elements_error(const struct hk_difference *difference, const struct operand *b)
+{
+	if (difference->only_a || difference->only_b) {
+		return INFINITY;
+	}
+	if (difference->euclidean == 0) {
+		return 0;
+	}
+	return b->row.statistics.l2 > 0 ? difference->euclidean / b->row.statistics.l2 : 1;
+}
+
+static bool agrees(const struct hk_difference *difference, const struct operand *a,
+		   const struct operand *b)
+{
+	(void)a;
+	(void)b;
+	return difference->equal == difference->count ||
+	       (!difference->only_a && !difference->only_b && difference->within_dtype > 0.999);
+}
+
+/* Compares A with B, the dimensions SWAPPED of B exchanged if not NULL. */
+static int difference_take(const struct operand *a, const struct operand *b,
+			   const uint8_t swapped[2], struct hk_difference *difference)
+{
+	uint64_t shape[HK_TENSOR_DIMENSIONS];
+	int64_t strides[HK_TENSOR_DIMENSIONS];
+	struct hk_tensor tensor = b->tensor;
+
+	if (swapped) {
+		hk_shape_exchange(&b->row, swapped, shape, strides);
+		tensor.shape = shape;
+		tensor.strides = strides;
+	}
+	return hk_difference_take(&a->tensor, &tensor, difference);
+}
+
+/* A square matrix that was transposed by mistake has the right shape. */
+static void transposed_try(struct hk_match *match, const struct operand *a, const struct operand *b)
+{
+	struct hk_difference difference;
+	uint8_t swapped[2];
+
+	if (match->shape == HK_SHAPE_SAME && hk_shape_square(&b->row, swapped) &&
+	    difference_take(a, b, swapped, &difference) == 0 && agrees(&difference, a, b)) {
+		match->transposed = true;
+		memcpy(match->swapped, swapped, sizeof(match->swapped));
+	}
+}
+
+static int elements_measure(struct hk_match *match, const struct operand *a,
+			    const struct operand *b)
+{
+	struct hk_difference *difference = malloc(sizeof(*difference));
+
+	if (!difference) {
+		return -ENOMEM;
+	}
+	if (difference_take(a, b, match->shape == HK_SHAPE_TRANSPOSED ? match->swapped : NULL,
+			    difference) < 0) {
+		free(difference);
+		match->why = HK_WHY_DTYPE;
+		match->level = HK_MATCH_UNKNOWN;
+		return 0;
+	}
+	match->difference = difference;
+	match->error = elements_error(difference, b);
+	match->level = agrees(difference, a, b) ? HK_MATCH_AGREES : HK_MATCH_DIFFERS;
+	if (match->level == HK_MATCH_DIFFERS) {
+		transposed_try(match, a, b);
+	}
+	return 0;
+}
+
+/* ---- a match ---- */
+
+static bool is_equal(const struct hk_match *match, const struct hk_dump_row *a,
+		     const struct hk_dump_row *b)
+{
+	return match->shape != HK_SHAPE_TRANSPOSED && match->shape != HK_SHAPE_COUNT &&
+	       a->dtype == b->dtype && a->statistics.digest != 0 &&
+	       a->statistics.digest == b->statistics.digest;
+}
+
+int hk_measure_match(struct hk_rank_pair *pair, struct hk_match *match)
+{
+	struct operand a, b;
+
+	match->error = NAN;
+	if (match->a == HK_MATCH_NONE || match->b == HK_MATCH_NONE) {
+		return 0;
+	}
+	operand_take(&a, pair->a, match->a);
+	operand_take(&b, pair->b, match->b);
+	match->why = HK_WHY_NUMBERS;
+	if (a.row.scalar && b.row.scalar) {
+		scalar_measure(match, &a.row, &b.row);
+		return 0;
+	}
+	match->shape = hk_shape_relation(&a.row, &b.row, match->swapped);
+	if (is_equal(match, &a.row, &b.row)) {
+		match->level = HK_MATCH_EQUAL;
+		match->error = 0;
+		return 0;
+	}
+	if (match->shape == HK_SHAPE_COUNT || !a.row.scalar != !b.row.scalar) {
+		match->why = HK_WHY_COUNT;
+		match->level = HK_MATCH_DIFFERS;
+		return 0;
+	}
+	if (elements_read(pair, match, &a, &b)) {
+		return elements_measure(match, &a, &b);
+	}
+	statistics_measure(match, &a, &b);
+	return 0;
+}
