@@ -30,7 +30,7 @@ const char *hk_python_number(char text[HK_PYTHON_NUMBER_BYTES], double number)
 	}
 	int digits = digits_of(number);
 	snprintf(exponent_text, sizeof(exponent_text), "%.*e", digits - 1, number);
-	int exponent = atoi(strchr(exponent_text, 'e') + 1);
+	int exponent = (int)strtol(strchr(exponent_text, 'e') + 1, NULL, 10);
 	if (exponent < -4 || exponent >= 16) {
 		snprintf(text, HK_PYTHON_NUMBER_BYTES, "%s", exponent_text);
 	} else {

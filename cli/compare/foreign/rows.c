@@ -129,8 +129,7 @@ static const void *elements(struct hk_values *values, size_t index, const char *
 	return rows->array.elements;
 }
 
-static uint32_t stack(const struct hk_values *values, uint32_t stack,
-		      const char *const **ret_frames)
+static uint32_t stack(struct hk_values *values, uint32_t stack, const char *const **ret_frames)
 {
 	const struct hk_foreign_rows *rows = (const struct hk_foreign_rows *)values;
 
