@@ -15,6 +15,11 @@ int hk_array_refuse(char reason[HK_ARRAY_REASON_BYTES], const char *format, ...)
 	va_start(list, format);
 	vsnprintf(reason, HK_ARRAY_REASON_BYTES, format, list);
 	va_end(list);
+	for (char *at = reason; *at; at++) {
+		if (*at < ' ' || *at > '~') {
+			*at = '?';
+		}
+	}
 	return -EINVAL;
 }
 

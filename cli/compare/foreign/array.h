@@ -33,7 +33,7 @@ int hk_array_gather(struct hk_array *array, const void *elements, const int64_t 
 /* Turns the bytes of each element in `memory` round. */
 void hk_array_swap(struct hk_array *array);
 
-/* Writes a reason. Returns -EINVAL. */
+/* Writes a reason, with '?' for what of the file is not printable. Returns -EINVAL. */
 __attribute__((format(printf, 2, 3))) int hk_array_refuse(char reason[HK_ARRAY_REASON_BYTES],
 							  const char *format, ...);
 

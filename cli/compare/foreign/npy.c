@@ -147,7 +147,8 @@ static enum hk_dtype dtype_of(const char *descr, bool *ret_swap)
 	if (!strcmp(native, "<V2") || !strcmp(native, "|V2")) {
 		return HK_DTYPE_BF16;
 	}
-	bool named = native[0] == '<' || native[0] == '|';
+	/* "<U2" is text, "<u2" numbers: hk_dtype_parse takes both. */
+	bool named = (native[0] == '<' || native[0] == '|') && native[1] && strchr("biuf", native[1]);
 	return named ? hk_dtype_parse(native) : HK_DTYPE_NONE;
 }
 

@@ -1,6 +1,5 @@
 #include "cli/compare/foreign/pickle.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,14 +36,9 @@ static const struct {
 
 static bool refuse(struct parser *parser, const char *what, const struct hk_pickle_text *text)
 {
-	char printable[64];
-	size_t length = text->length < sizeof(printable) ? text->length : sizeof(printable) - 1;
+	int length = text->length < 64 ? (int)text->length : 64;
 
-	for (size_t i = 0; i < length; i++) {
-		printable[i] = isprint((unsigned char)text->text[i]) ? text->text[i] : '?';
-	}
-	printable[length] = 0;
-	hk_array_refuse(parser->reason, "%s \"%s\" is not supported", what, printable);
+	hk_array_refuse(parser->reason, "%s \"%.*s\" is not supported", what, length, text->text);
 	return false;
 }
 
