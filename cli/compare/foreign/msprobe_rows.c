@@ -16,6 +16,8 @@
 #define DEPTH_MAX 32 /* of lists within lists */
 #define FRAMES_MAX 256
 #define SLOT_BYTES 256
+#define SCALAR_BYTES 512
+#define ITEMS_MAX 64 /* values of a list that is one row */
 
 /* A directory that is read. */
 struct reader {
@@ -149,12 +151,10 @@ static int tensor_add(struct reader *reader, struct building *building, const js
 	return hk_foreign_rows_add(reader->rows, row, &elements);
 }
 
-static int scalar_add(struct reader *reader, struct building *building, const json_t *value)
+static int scalar_add(struct reader *reader, struct building *building, const char *text)
 {
-	char text[SLOT_BYTES];
 	struct hk_dump_row *row = &building->row;
 
-	hk_python_text(text, sizeof(text), value);
 	row->scalar = text;
 	row->dtype = HK_DTYPE_NONE;
 	row->dimensions = 0;
@@ -164,26 +164,92 @@ static int scalar_add(struct reader *reader, struct building *building, const js
 	return hk_foreign_rows_add(reader->rows, row, &(struct hk_foreign_elements){0});
 }
 
+static bool is_scalar(const json_t *value)
+{
+	return json_is_null(value) ||
+	       (json_object_get(value, "type") && !json_object_get(value, "shape"));
+}
+
+/* Whether LIST is a row by itself: "(1, 1)". */
+static bool is_scalars(const json_t *list)
+{
+	size_t i;
+	json_t *item;
+
+	if (!json_is_array(list) || json_array_size(list) > ITEMS_MAX) {
+		return false;
+	}
+	json_array_foreach(list, i, item)
+	{
+		if (!is_scalar(item)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Writes a value as rows have it: strings are quoted. */
+static void scalar_text(char text[SCALAR_BYTES], const json_t *value)
+{
+	const json_t *inner = json_object_get(value, "value");
+	const char *type = json_string_value(json_object_get(value, "type"));
+
+	if (type && !strcmp(type, "str") && json_is_string(inner)) {
+		snprintf(text, SCALAR_BYTES, "'%s'", json_string_value(inner));
+	} else {
+		hk_python_text(text, SCALAR_BYTES, inner);
+	}
+}
+
+static void scalars_text(char text[SCALAR_BYTES], const json_t *list)
+{
+	char item[SCALAR_BYTES];
+	size_t length = (size_t)snprintf(text, SCALAR_BYTES, "(");
+
+	for (size_t i = 0; i < json_array_size(list) && length < SCALAR_BYTES; i++) {
+		scalar_text(item, json_array_get(list, i));
+		length += (size_t)snprintf(text + length, SCALAR_BYTES - length, "%s%s",
+					   i ? ", " : "", item);
+	}
+	if (length < SCALAR_BYTES) {
+		snprintf(text + length, SCALAR_BYTES - length, ")");
+	}
+}
+
+/* A gradient that is not there is no row. */
+static int leaf_add(struct reader *reader, struct building *building, const json_t *value)
+{
+	char text[SCALAR_BYTES];
+
+	if (json_is_null(value) && building->row.phase != HK_DUMP_FORWARD) {
+		return 0;
+	}
+	if (json_object_get(value, "shape")) {
+		int r = tensor_add(reader, building, value);
+		reader->strange += r == -EINVAL;
+		return r == -EINVAL ? 0 : r;
+	}
+	if (json_is_array(value)) {
+		scalars_text(text, value);
+	} else {
+		scalar_text(text, value);
+	}
+	return scalar_add(reader, building, text);
+}
+
 /* Adds what VALUE holds: a tensor, a value, or lists and dictionaries of them. */
 static int value_add(struct reader *reader, struct building *building, const json_t *value,
 		     const char *slot, int depth)
 {
 	char inner[SLOT_BYTES];
-	const char *key, *type = json_string_value(json_object_get(value, "type"));
+	const char *key;
 	json_t *item;
 	size_t i;
 	int r = 0;
 
-	if (json_is_null(value)) {
-		return 0;
-	}
-	if (type) {
+	if (is_scalar(value) || (*slot && is_scalars(value)) || json_object_get(value, "shape")) {
 		building->row.slot = slot;
-		bool is_tensor = json_object_get(value, "shape") && json_object_get(value, "dtype");
-		r = is_tensor ? tensor_add(reader, building, value)
-			      : scalar_add(reader, building, json_object_get(value, "value"));
-		reader->strange += r == -EINVAL;
-		return r == -EINVAL ? 0 : r;
+		return leaf_add(reader, building, value);
 	}
 	if (depth == 0 || !(json_is_array(value) || json_is_object(value))) {
 		reader->strange++;
@@ -215,6 +281,8 @@ static int parameters_add(struct reader *reader, const struct building *call,
 	const char *key;
 	json_t *value;
 
+	const char *slot = phase == HK_DUMP_GRADIENT ? "grad" : "0";
+
 	json_object_foreach((json_t *)parameters, key, value)
 	{
 		char name[2 * HK_MSPROBE_NAME_BYTES];
@@ -225,9 +293,10 @@ static int parameters_add(struct reader *reader, const struct building *call,
 		building.row.phase = phase;
 		building.row.role = HK_DUMP_INPUT;
 		building.row.name = name;
+		building.row.of = "";
 		building.row.sequence = building.row.forward_sequence = (*reader->sequence)++;
 		const json_t *first = json_is_array(value) ? json_array_get(value, 0) : value;
-		int r = value_add(reader, &building, first, "", 1);
+		int r = value_add(reader, &building, first, slot, 0);
 		if (r < 0) {
 			return r;
 		}
