@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dump/planes.h"
+
 static const struct field {
 	uint16_t id, width;
 	size_t at; /* in hk_dump_cells */
@@ -27,27 +29,6 @@ size_t hk_dump_columns_bytes(const struct hk_dump_batch *batch)
 	return bytes + batch->shape_count * sizeof(uint64_t) + batch->scalar_bytes;
 }
 
-/* Takes COUNT values of WIDTH bytes, STRIDE bytes apart, to planes: first bytes, second bytes ...
- */
-static void write_planes(uint8_t *to, const uint8_t *from, size_t count, size_t stride,
-			 size_t width)
-{
-	for (size_t byte = 0; byte < width; byte++) {
-		for (size_t i = 0; i < count; i++) {
-			*to++ = from[i * stride + byte];
-		}
-	}
-}
-
-static void read_planes(uint8_t *to, const uint8_t *from, size_t count, size_t stride, size_t width)
-{
-	for (size_t byte = 0; byte < width; byte++) {
-		for (size_t i = 0; i < count; i++) {
-			to[i * stride + byte] = *from++;
-		}
-	}
-}
-
 void hk_dump_columns_write(const struct hk_dump_batch *batch, void *bytes)
 {
 	struct hk_dump_column directory[COLUMNS] = {{0}};
@@ -59,15 +40,15 @@ void hk_dump_columns_write(const struct hk_dump_batch *batch, void *bytes)
 		    (struct hk_dump_column){.id = fields[i].id,
 					    .width = fields[i].width,
 					    .bytes = (uint64_t)fields[i].width * batch->rows};
-		write_planes(at, (const uint8_t *)batch->cells + fields[i].at, batch->rows,
-			     sizeof(struct hk_dump_cells), fields[i].width);
+		hk_planes_write(at, (const uint8_t *)batch->cells + fields[i].at, batch->rows,
+				sizeof(struct hk_dump_cells), fields[i].width);
 		at += directory[i].bytes;
 	}
 	directory[FIELDS] = (struct hk_dump_column){.id = HK_DUMP_COLUMN_SHAPES,
 						    .width = sizeof(uint64_t),
 						    .bytes = batch->shape_count * sizeof(uint64_t)};
-	write_planes(at, (const uint8_t *)batch->shapes, batch->shape_count, sizeof(uint64_t),
-		     sizeof(uint64_t));
+	hk_planes_write(at, (const uint8_t *)batch->shapes, batch->shape_count, sizeof(uint64_t),
+			sizeof(uint64_t));
 	at += directory[FIELDS].bytes;
 	directory[FIELDS + 1] = (struct hk_dump_column){
 	    .id = HK_DUMP_COLUMN_SCALARS, .width = 1, .bytes = batch->scalar_bytes};
@@ -94,8 +75,8 @@ static int read_column(const struct hk_dump_column *column, const uint8_t *at,
 		    column->bytes != (uint64_t)field->width * batch->rows) {
 			return -EBADMSG;
 		}
-		read_planes((uint8_t *)batch->cells + field->at, at, batch->rows,
-			    sizeof(struct hk_dump_cells), field->width);
+		hk_planes_read((uint8_t *)batch->cells + field->at, at, batch->rows,
+			       sizeof(struct hk_dump_cells), field->width);
 	} else if (column->id == HK_DUMP_COLUMN_SHAPES) {
 		if (batch->shapes || column->width != sizeof(uint64_t) || column->bytes % 8) {
 			return -EBADMSG;
@@ -105,7 +86,7 @@ static int read_column(const struct hk_dump_column *column, const uint8_t *at,
 		if (!batch->shapes) {
 			return -ENOMEM;
 		}
-		read_planes((uint8_t *)batch->shapes, at, batch->shape_count, 8, 8);
+		hk_planes_read((uint8_t *)batch->shapes, at, batch->shape_count, 8, 8);
 	} else if (column->id == HK_DUMP_COLUMN_SCALARS) {
 		if (batch->scalars || column->width != 1) {
 			return -EBADMSG;

@@ -11,6 +11,10 @@
 
 struct hk_dump_writer;
 
+/* Activations shrink by a sixth (float32) to a half (bfloat16, or many zeros) at several hundred
+ * MB/s. Payloads that shrink less than a sixteenth are stored as they are. */
+#define HK_DUMP_COMPRESSION 1
+
 struct hk_dump_settings {
 	const char *directory; /* made if it is missing; its parent exists */
 	const char
@@ -19,7 +23,7 @@ struct hk_dump_settings {
 	uint64_t limit_bytes; /* of the file; then payloads, and at last rows, are left out and
 				 counted. 0: none */
 	uint64_t queue_bytes; /* 0: 256 MiB */
-	int compression;      /* of zstd for payloads; 0: none */
+	int compression; /* of zstd for payloads: HK_DUMP_COMPRESSION, or another level; 0: none */
 };
 
 /* Why rows and payloads were left out. The numbers are part of the format. */

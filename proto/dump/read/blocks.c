@@ -14,6 +14,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "dump/planes.h"
+
 #define SEARCH_BYTES 65536u
 
 int hk_blocks_open(struct hk_blocks *blocks, const char *path)
@@ -47,6 +49,7 @@ void hk_blocks_close(struct hk_blocks *blocks)
 	ZSTD_freeDCtx(blocks->context);
 	free(blocks->stored);
 	free(blocks->raw);
+	free(blocks->planes);
 	*blocks = (struct hk_blocks){.fd = -1};
 }
 
@@ -169,31 +172,57 @@ static int read_stored(const struct hk_blocks *blocks, const struct hk_dump_bloc
 	return 0;
 }
 
+/* Decompresses the body, which is in blocks->stored. Returns false if it is damaged. */
+static bool decompress(struct hk_blocks *blocks, const struct hk_dump_block *block, void *to)
+{
+	return ZSTD_decompressDCtx(blocks->context, to, block->raw_bytes, blocks->stored,
+				   block->stored_bytes) == block->raw_bytes;
+}
+
+/* The same where the elements were made planes. */
+static int decompress_planes(struct hk_blocks *blocks, const struct hk_dump_block *block, void *to)
+{
+	const size_t width = hk_dtype_bytes((enum hk_dtype)(block->argument[2] & 0xff));
+
+	if (block->type != HK_DUMP_BLOCK_PAYLOAD || width == 0 || block->raw_bytes % width != 0) {
+		return -EBADMSG;
+	}
+	if (!reserve(&blocks->planes, &blocks->planes_room, block->raw_bytes)) {
+		return -ENOMEM;
+	}
+	if (!decompress(blocks, block, blocks->planes)) {
+		return -EBADMSG;
+	}
+	hk_planes_read(to, blocks->planes, block->raw_bytes / width, width, width);
+	return 0;
+}
+
 int hk_blocks_read(struct hk_blocks *blocks, const struct hk_dump_block *block, uint64_t at,
 		   void *to)
 {
 	int rc;
 
-	if (block->flags & ~HK_DUMP_BLOCK_ZSTD) {
+	if (block->flags & ~(HK_DUMP_BLOCK_ZSTD | HK_DUMP_BLOCK_PLANES)) {
 		return -ENOTSUP;
 	}
-	if (!(block->flags & HK_DUMP_BLOCK_ZSTD)) {
+	if (block->flags == 0) {
 		return block->stored_bytes == block->raw_bytes ? read_stored(blocks, block, at, to)
 							       : -EBADMSG;
 	}
-	/* zstd never stores more than the body, so this is less than HK_DUMP_BODY_MAX. */
-	if (block->stored_bytes >= block->raw_bytes) {
+	if (!(block->flags & HK_DUMP_BLOCK_ZSTD) || block->stored_bytes >= block->raw_bytes) {
 		return -EBADMSG;
 	}
 	if (!reserve(&blocks->stored, &blocks->stored_room, block->stored_bytes)) {
 		return -ENOMEM;
 	}
 	rc = read_stored(blocks, block, at, blocks->stored);
-	if (rc == 0 && ZSTD_decompressDCtx(blocks->context, to, block->raw_bytes, blocks->stored,
-					   block->stored_bytes) != block->raw_bytes) {
-		rc = -EBADMSG;
+	if (rc != 0) {
+		return rc;
 	}
-	return rc;
+	if (block->flags & HK_DUMP_BLOCK_PLANES) {
+		return decompress_planes(blocks, block, to);
+	}
+	return decompress(blocks, block, to) ? 0 : -EBADMSG;
 }
 
 int hk_blocks_body(struct hk_blocks *blocks, const struct hk_dump_block *block, uint64_t at,

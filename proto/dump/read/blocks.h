@@ -11,12 +11,12 @@
 
 struct hk_blocks {
 	int fd;
-	uint64_t size;	    /* of the file when it was opened */
-	uint64_t next;	    /* where the next block is looked for */
-	unsigned places;    /* that are damaged */
-	char damage[160];   /* the first of them, or empty */
-	void *stored, *raw; /* memory of the last body */
-	size_t stored_room, raw_room;
+	uint64_t size;		     /* of the file when it was opened */
+	uint64_t next;		     /* where the next block is looked for */
+	unsigned places;	     /* that are damaged */
+	char damage[160];	     /* the first of them, or empty */
+	void *stored, *raw, *planes; /* memory of the last body */
+	size_t stored_room, raw_room, planes_room;
 	struct ZSTD_DCtx_s *context;
 };
 

@@ -108,11 +108,9 @@ int hk_output_append(struct hk_output *output, struct hk_dump_block *block, cons
 	block->header_checksum =
 	    XXH3_64bits(block, offsetof(struct hk_dump_block, header_checksum));
 	rc = write_parts(output, parts, 3);
-	if (rc == 0) {
-		output->at += bytes;
-	} else if (ftruncate(output->fd, (off_t)output->at) != 0) {
-		/* The next block is written over the rest of this one. */
-	}
+	output->at += rc == 0 ? bytes : 0;
+	/* Blocks are written over what is left of one that failed, until it is cut off. */
+	output->torn = (rc != 0 || output->torn) && ftruncate(output->fd, (off_t)output->at) != 0;
 	return rc;
 }
 

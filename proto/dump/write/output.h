@@ -2,6 +2,7 @@
 #ifndef HK_DUMP_OUTPUT_H
 #define HK_DUMP_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "dump/format.h"
@@ -12,6 +13,7 @@ struct hk_output {
 	int fd;
 	uint64_t at; /* bytes of the file */
 	uint64_t limit;
+	bool torn; /* behind the end are bytes of a block that failed */
 };
 
 /* Makes DIRECTORY and in it a file of this process that was not there. Returns 0 or -errno;

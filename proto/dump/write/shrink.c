@@ -4,6 +4,8 @@
 
 #include <zstd.h>
 
+#include "dump/planes.h"
+
 #define ROWS_LEVEL 1
 #define TRIAL_BYTES 16384u /* of a payload, compressed to see whether the rest is worth it */
 #define SMALL_BYTES 128u   /* smaller bodies are stored as they are */
@@ -18,43 +20,68 @@ void hk_shrink_fini(struct hk_shrink *shrink)
 {
 	ZSTD_freeCCtx(shrink->context);
 	free(shrink->bytes);
+	free(shrink->planes);
+}
+
+/* Memory of at least SIZE bytes, or NULL. */
+static void *reserve(void **memory, size_t *room, size_t size)
+{
+	if (*room < size) {
+		free(*memory);
+		*memory = malloc(size);
+		*room = *memory ? size : 0;
+	}
+	return *memory;
 }
 
 /* Compressed size of SIZE BYTES, or SIZE if that is not smaller by a sixteenth. */
-static size_t compress(struct hk_shrink *shrink, const void *bytes, size_t size, int level)
+static size_t compress(struct hk_shrink *shrink, const void *bytes, size_t size, size_t width,
+		       int level)
 {
-	const size_t needed = ZSTD_compressBound(size);
+	const void *from = bytes;
 	size_t got;
 
-	if (shrink->room < needed) {
-		void *larger = realloc(shrink->bytes, needed);
-		if (!larger) {
-			return size;
-		}
-		shrink->bytes = larger;
-		shrink->room = needed;
+	if (!reserve(&shrink->bytes, &shrink->room, ZSTD_compressBound(size)) ||
+	    (width > 1 && !reserve(&shrink->planes, &shrink->planes_room, size))) {
+		return size;
 	}
-	got = ZSTD_compressCCtx(shrink->context, shrink->bytes, shrink->room, bytes, size, level);
+	if (width > 1) {
+		hk_planes_write(shrink->planes, bytes, size / width, width, width);
+		from = shrink->planes;
+	}
+	got = ZSTD_compressCCtx(shrink->context, shrink->bytes, shrink->room, from, size, level);
 	return ZSTD_isError(got) || got > size - size / 16 ? size : got;
 }
 
+/* Compressed size of a payload, or SIZE; its first part shows whether the rest is worth it. */
+static size_t compress_payload(struct hk_shrink *shrink, const void *bytes, size_t size,
+			       size_t width)
+{
+	if (size >= 4 * TRIAL_BYTES &&
+	    compress(shrink, bytes, TRIAL_BYTES, width, shrink->level) == TRIAL_BYTES) {
+		return size;
+	}
+	return compress(shrink, bytes, size, width, shrink->level);
+}
+
 const void *hk_shrink_body(struct hk_shrink *shrink, struct hk_dump_block *block, const void *bytes,
-			   size_t size)
+			   size_t size, size_t width)
 {
 	const bool payload = block->type == HK_DUMP_BLOCK_PAYLOAD;
-	const int level = payload ? shrink->level : ROWS_LEVEL;
 	size_t got = size;
 
-	if (shrink->context && level != 0 && size >= SMALL_BYTES &&
-	    (!payload || size < 2 * TRIAL_BYTES ||
-	     compress(shrink, bytes, TRIAL_BYTES, level) < TRIAL_BYTES)) {
-		got = compress(shrink, bytes, size, level);
-	}
-	if (!payload && size > got * HK_DUMP_RATIO_MAX) {
-		got = size;
+	if (shrink->context && size >= SMALL_BYTES && !payload) {
+		got = compress(shrink, bytes, size, width, ROWS_LEVEL);
+		got = size / HK_DUMP_RATIO_MAX > got ? size : got;
+	} else if (shrink->context && size >= SMALL_BYTES && shrink->level != 0) {
+		got = compress_payload(shrink, bytes, size, width);
 	}
 	block->raw_bytes = size;
 	block->stored_bytes = got;
-	block->flags = got < size ? HK_DUMP_BLOCK_ZSTD : 0;
-	return got < size ? shrink->bytes : bytes;
+	block->flags = 0;
+	if (got == size) {
+		return bytes;
+	}
+	block->flags = HK_DUMP_BLOCK_ZSTD | (width > 1 ? HK_DUMP_BLOCK_PLANES : 0);
+	return shrink->bytes;
 }

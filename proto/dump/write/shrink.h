@@ -6,8 +6,8 @@
 
 struct hk_shrink {
 	struct ZSTD_CCtx_s *context;
-	void *bytes;
-	size_t room;
+	void *bytes, *planes;
+	size_t room, planes_room;
 	int level; /* of payloads; 0: they are not compressed */
 };
 
@@ -15,9 +15,10 @@ struct hk_shrink {
 void hk_shrink_init(struct hk_shrink *shrink, int level);
 void hk_shrink_fini(struct hk_shrink *shrink);
 
-/* Sets flags, raw and stored bytes of BLOCK for the SIZE BYTES of its body. Returns what is to be
- * stored: BYTES, or memory of SHRINK until the next call. */
+/* Sets flags, raw and stored bytes of BLOCK for the SIZE BYTES of its body, which consists of
+ * values of WIDTH bytes. Returns what is to be stored: BYTES, or memory of SHRINK until the next
+ * call. */
 const void *hk_shrink_body(struct hk_shrink *shrink, struct hk_dump_block *block, const void *bytes,
-			   size_t size);
+			   size_t size, size_t width);
 
 #endif

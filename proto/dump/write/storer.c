@@ -47,7 +47,10 @@ void hk_job_free(struct hk_storer *storer, struct hk_job *job)
 static int append(struct hk_storer *storer, struct hk_dump_block *block, const void *body,
 		  size_t size)
 {
-	const void *stored = hk_shrink_body(&storer->shrink, block, body, size);
+	const bool payload = block->type == HK_DUMP_BLOCK_PAYLOAD;
+	const size_t width =
+	    payload ? hk_dtype_bytes((enum hk_dtype)(block->argument[2] & 0xff)) : 1;
+	const void *stored = hk_shrink_body(&storer->shrink, block, body, size, width);
 	int rc = hk_output_append(&storer->output, block, stored);
 
 	pthread_mutex_lock(&storer->lock);
@@ -57,7 +60,7 @@ static int append(struct hk_storer *storer, struct hk_dump_block *block, const v
 	}
 	pthread_mutex_unlock(&storer->lock);
 	if (rc < 0) {
-		storer->failing |= block->type != HK_DUMP_BLOCK_PAYLOAD;
+		storer->failing |= !payload;
 		atomic_store(&storer->shut, HK_DUMP_LEFT_DISK + 1);
 	}
 	return rc;

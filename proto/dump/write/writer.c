@@ -428,7 +428,7 @@ static int write_about(struct hk_dump_writer *writer, const struct hk_dump_setti
 	block.argument[1] = (uint64_t)writer->process;
 	block.argument[2] = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	stored = hk_shrink_body(&writer->storer.shrink, &block, settings->about,
-				strlen(settings->about));
+				strlen(settings->about), 1);
 	rc = hk_output_append(&writer->storer.output, &block, stored);
 	writer->storer.counts.bytes = writer->storer.output.at;
 	return rc == HK_OUTPUT_FULL ? -EFBIG : rc;

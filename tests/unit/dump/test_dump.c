@@ -7,46 +7,74 @@
 
 #define LARGE (3u << 20) /* bytes: several parts */
 
+static const uint64_t full_shape[] = {2, 3};
+static const char *const full_frames[] = {"model.py:12 forward", "train.py:7 main"};
+static const struct hk_dump_row full_row = {
+    .sequence = 1,
+    .forward_sequence = 2,
+    .step = UINT64_MAX,
+    .kind = HK_DUMP_MODULE,
+    .phase = HK_DUMP_BACKWARD,
+    .role = HK_DUMP_OUTPUT,
+    .name = "layers.3.attn",
+    .of = "Linear",
+    .number = 5,
+    .slot = "1.0",
+    .device = "cuda:0",
+    .flags = HK_DUMP_VIEW | HK_DUMP_RECOMPUTED,
+    .dtype = HK_DTYPE_BF16,
+    .dimensions = 2,
+    .shape = full_shape,
+    .statistics = {6, 1, 2, 3, 4, -1.5, 2.5, 0.25, 1e300, 5e-324, 0xfedcba9876543210},
+    .storage = 0x7f0000001000,
+    .version = 8,
+    .offset = 9,
+    .thread = 10,
+    .begin_ns = 11,
+};
+
+static void expect_full_row(const struct hk_dump_row *got)
+{
+	assert_int_equal(got->sequence, full_row.sequence);
+	assert_int_equal(got->forward_sequence, full_row.forward_sequence);
+	assert_int_equal(got->step, full_row.step);
+	assert_int_equal(got->kind, full_row.kind);
+	assert_int_equal(got->phase, full_row.phase);
+	assert_int_equal(got->role, full_row.role);
+	assert_string_equal(got->name, full_row.name);
+	assert_string_equal(got->of, full_row.of);
+	assert_int_equal(got->number, full_row.number);
+	assert_string_equal(got->slot, full_row.slot);
+	assert_string_equal(got->device, full_row.device);
+	assert_null(got->scalar);
+	assert_int_equal(got->flags, full_row.flags);
+	assert_int_equal(got->dtype, full_row.dtype);
+	assert_int_equal(got->dimensions, 2);
+	assert_memory_equal(got->shape, full_shape, sizeof(full_shape));
+	assert_memory_equal(&got->statistics, &full_row.statistics, sizeof(full_row.statistics));
+	assert_int_equal(got->storage, full_row.storage);
+	assert_int_equal(got->version, full_row.version);
+	assert_int_equal(got->offset, full_row.offset);
+	assert_int_equal(got->thread, full_row.thread);
+	assert_int_equal(got->begin_ns, full_row.begin_ns);
+	assert_false(got->has_payload);
+}
+
 static void row_comes_back_with_every_field(void **state)
 {
-	static const uint64_t shape[] = {2, 3};
-	static const char *const frames[] = {"model.py:12 forward", "train.py:7 main"};
-	const struct hk_dump_row row = {
-	    .sequence = 1,
-	    .forward_sequence = 2,
-	    .step = UINT64_MAX,
-	    .kind = HK_DUMP_MODULE,
-	    .phase = HK_DUMP_BACKWARD,
-	    .role = HK_DUMP_OUTPUT,
-	    .name = "layers.3.attn",
-	    .of = "Linear",
-	    .number = 5,
-	    .slot = "1.0",
-	    .device = "cuda:0",
-	    .flags = HK_DUMP_VIEW | HK_DUMP_RECOMPUTED,
-	    .dtype = HK_DTYPE_BF16,
-	    .dimensions = 2,
-	    .shape = shape,
-	    .statistics = {6, 1, 2, 3, 4, -1.5, 2.5, 0.25, 1e300, 5e-324, 0xfedcba9876543210},
-	    .storage = 0x7f0000001000,
-	    .version = 8,
-	    .offset = 9,
-	    .thread = 10,
-	    .begin_ns = 11,
-	};
 	struct fixture fixture;
-	const char *const *got_frames;
+	const char *const *frames;
 	struct hk_dump_counts counts;
-	struct hk_dump_row added = row, got;
+	struct hk_dump_row row = full_row;
 
 	(void)state;
 	fixture_begin(&fixture);
 	const struct hk_dump_settings settings = fixture_settings(&fixture);
 	struct hk_dump_writer *writer = fixture_writer(&settings);
-	added.stack = hk_dump_writer_stack(writer, frames, 2);
-	assert_int_equal(hk_dump_writer_stack(writer, frames, 2), added.stack);
-	assert_int_not_equal(hk_dump_writer_stack(writer, frames, 1), added.stack);
-	hk_dump_writer_add(writer, &added, NULL);
+	row.stack = hk_dump_writer_stack(writer, full_frames, 2);
+	assert_int_equal(hk_dump_writer_stack(writer, full_frames, 2), row.stack);
+	assert_int_not_equal(hk_dump_writer_stack(writer, full_frames, 1), row.stack);
+	hk_dump_writer_add(writer, &row, NULL);
 	assert_int_equal(hk_dump_writer_close(writer, &counts), 0);
 	assert_int_equal(counts.rows, 1);
 
@@ -54,34 +82,12 @@ static void row_comes_back_with_every_field(void **state)
 	assert_int_equal(hk_dump_file_rows(file), 1);
 	assert_int_equal(hk_dump_file_rank(file), 3);
 	assert_string_equal(hk_dump_file_about(file), FIXTURE_ABOUT);
-	hk_dump_file_row(file, 0, &got);
-	assert_int_equal(got.sequence, row.sequence);
-	assert_int_equal(got.forward_sequence, row.forward_sequence);
-	assert_int_equal(got.step, row.step);
-	assert_int_equal(got.kind, row.kind);
-	assert_int_equal(got.phase, row.phase);
-	assert_int_equal(got.role, row.role);
-	assert_string_equal(got.name, row.name);
-	assert_string_equal(got.of, row.of);
-	assert_int_equal(got.number, row.number);
-	assert_string_equal(got.slot, row.slot);
-	assert_string_equal(got.device, row.device);
-	assert_null(got.scalar);
-	assert_int_equal(got.flags, row.flags);
-	assert_int_equal(got.dtype, row.dtype);
-	assert_int_equal(got.dimensions, 2);
-	assert_memory_equal(got.shape, shape, sizeof(shape));
-	assert_memory_equal(&got.statistics, &row.statistics, sizeof(row.statistics));
-	assert_int_equal(got.storage, row.storage);
-	assert_int_equal(got.version, row.version);
-	assert_int_equal(got.offset, row.offset);
-	assert_int_equal(got.thread, row.thread);
-	assert_int_equal(got.begin_ns, row.begin_ns);
-	assert_false(got.has_payload);
-	assert_int_equal(hk_dump_file_stack(file, got.stack, &got_frames), 2);
-	assert_string_equal(got_frames[0], frames[0]);
-	assert_string_equal(got_frames[1], frames[1]);
-	assert_int_equal(hk_dump_file_stack(file, HK_DUMP_NONE, &got_frames), 0);
+	hk_dump_file_row(file, 0, &row);
+	expect_full_row(&row);
+	assert_int_equal(hk_dump_file_stack(file, row.stack, &frames), 2);
+	assert_string_equal(frames[0], full_frames[0]);
+	assert_string_equal(frames[1], full_frames[1]);
+	assert_int_equal(hk_dump_file_stack(file, HK_DUMP_NONE, &frames), 0);
 	hk_dump_file_close(file);
 	fixture_end(&fixture);
 }
