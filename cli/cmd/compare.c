@@ -19,7 +19,15 @@
 /* Exit codes of compare only, see hookcli(1). */
 enum { EXIT_AGREE = 0, EXIT_DIFFER = 1, EXIT_ERROR = 2 };
 
-enum { OPTION_FORMAT = 0x100, OPTION_MAP, OPTION_ROWS, OPTION_ALL, OPTION_STEPS };
+enum {
+	OPTION_FORMAT = 0x100,
+	OPTION_MAP,
+	OPTION_ROWS,
+	OPTION_ALL,
+	OPTION_STEPS,
+	OPTION_TOLERANCE,
+	OPTION_COMPUTED
+};
 
 #define FORMAT(name) &hk_comparison_format_##name,
 static const struct hk_comparison_format *const formats[] = {HK_COMPARISON_FORMATS(FORMAT)};
@@ -33,6 +41,8 @@ struct arguments {
 	const char *output, *map;
 	struct hk_option_ranks ranks;
 	bool steps_in_order, all;
+	enum hk_dtype least;
+	double factor;
 	size_t rows;
 };
 
@@ -44,6 +54,11 @@ static const struct argp_option options[] = {
     HK_OPTION_RANKS,
     {"steps", OPTION_STEPS, "HOW", 0,
      "Pair steps by number (default), or by order: the first with the first", 0},
+    {"tolerance", OPTION_TOLERANCE, "FACTOR", 0,
+     "Allow FACTOR times the difference of the rule that ends the text (default 1)", 0},
+    {"computed-in", OPTION_COMPUTED, "DTYPE", 0,
+     "Allow for rounding to DTYPE, such as bfloat16, inside of operators that return a wider one",
+     0},
     {"rows", OPTION_ROWS, "N", 0, "Most rows of text; 0: all (default 30)", 0},
     {"all", OPTION_ALL, NULL, 0, "Show rows that agree too", 0},
     HK_OPTION_OUTPUT,
@@ -71,6 +86,32 @@ static error_t take_dump(struct argp_state *state, const char *path)
 	return 0;
 }
 
+static double take_factor(struct argp_state *state, const char *text)
+{
+	char *end;
+	double factor = strtod(text, &end);
+
+	if (end == text || *end || !(factor > 0) || factor > 1e6) {
+		argp_error(state,
+			   "invalid --tolerance '%s': expected a number above 0, at most 1000000",
+			   text);
+	}
+	return factor;
+}
+
+static enum hk_dtype take_dtype(struct argp_state *state, const char *text)
+{
+	enum hk_dtype dtype = hk_dtype_parse(text);
+
+	if (dtype < HK_DTYPE_F16) {
+		argp_error(state,
+			   "invalid --computed-in '%s': expected a floating-point dtype such as "
+			   "bfloat16",
+			   text);
+	}
+	return dtype;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
@@ -88,6 +129,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case OPTION_STEPS:
 		arguments->steps_in_order =
 		    hk_option_word(state, "steps", step_word, argument) == 1;
+		return 0;
+	case OPTION_TOLERANCE:
+		arguments->factor = take_factor(state, argument);
+		return 0;
+	case OPTION_COMPUTED:
+		arguments->least = take_dtype(state, argument);
 		return 0;
 	case OPTION_ROWS:
 		arguments->rows = hk_option_number(state, "rows", argument, 0);
@@ -204,6 +251,8 @@ static int compare(const struct arguments *arguments, const struct hk_mapping *m
 	    .ranks = arguments->ranks.spans,
 	    .span_count = arguments->ranks.count,
 	    .steps_in_order = arguments->steps_in_order,
+	    .least = arguments->least,
+	    .factor = arguments->factor,
 	    .progress = show_progress,
 	    .context = &progress,
 	    .warn = warn,
@@ -224,7 +273,7 @@ static int compare(const struct arguments *arguments, const struct hk_mapping *m
 
 static int run(int argc, char **argv)
 {
-	struct arguments arguments = {.format = formats[0], .rows = ROWS};
+	struct arguments arguments = {.format = formats[0], .rows = ROWS, .factor = 1};
 	struct hk_mapping mapping = {0};
 	char reason[HK_MAPPING_REASON_BYTES];
 

@@ -78,6 +78,8 @@ static bool bits_expected(const struct finder *finder, const struct hk_call *cal
 static bool operator_is_wrong(const struct walk *walk, const struct hk_call *call,
 			      const struct hk_judged *judged, bool *ret_bitwise)
 {
+	const struct hk_rank_pair *pair = walk->judge->pair;
+
 	if (!judged->known || judged->worst_output == HK_MATCH_NONE) {
 		return false;
 	}
@@ -85,14 +87,15 @@ static bool operator_is_wrong(const struct walk *walk, const struct hk_call *cal
 	if (*ret_bitwise) {
 		return true;
 	}
-	if (walk->judge->pair->matches[judged->worst_output].level != HK_MATCH_DIFFERS) {
+	if (pair->matches[judged->worst_output].level != HK_MATCH_DIFFERS) {
 		return false;
 	}
 	/* One step of a rounded input may change an index or a mask in any way. */
 	if (judged->exact || isinf(judged->input_error)) {
 		return judged->inputs_equal;
 	}
-	return judged->output_error > hk_first_explained(judged, walk->background);
+	return hk_judge_error(walk->judge, judged, &pair->matches[judged->worst_output]) >
+	       hk_first_explained(judged, walk->background);
 }
 
 /* ---- inputs ---- */

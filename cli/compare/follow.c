@@ -84,7 +84,8 @@ static void output_follow(struct follow *follow, const struct hk_call *call,
 	if (is_off(follow->pair, judged->worst_input) || is_handed_on(follow, call, index)) {
 		row_follow(follow, index, HK_WHY_INPUTS);
 	} else if (!judged->inputs_equal && !judged->exact &&
-		   match->error <= hk_first_explained(judged, follow->background)) {
+		   hk_judge_error(follow->judge, judged, match) <=
+		       hk_first_explained(judged, follow->background)) {
 		row_follow(follow, index, HK_WHY_ROUNDING);
 	}
 }

@@ -10,6 +10,7 @@
 #include "cli/compare/headline.h"
 #include "cli/compare/label.h"
 #include "cli/compare/order.h"
+#include "tensor/tolerance.h"
 #include "text/name.h"
 
 #define FRAMES_MAX 12u
@@ -149,7 +150,7 @@ static void foot_write(const struct hk_comparison *comparison, FILE *output)
 	if (levels[HK_MATCH_UNKNOWN] > 0) {
 		fprintf(output, "; %zu without numbers", levels[HK_MATCH_UNKNOWN]);
 	}
-	fputc('\n', output);
+	fprintf(output, "\n%s", hk_tolerance_rule());
 }
 
 static int text_write(const struct hk_comparison *comparison, FILE *output)

@@ -5,7 +5,7 @@ step), plain gradient descent. A Fault changes one operator, or memory, of one r
 """
 import numpy
 
-from dumps import API, BACKWARD, FORWARD, GRADIENT, INPUT, MODULE, OUTPUT, PARAMETER, STATE, Rank, Tensor, bfloat16
+from dumps import BACKWARD, FORWARD, GRADIENT, INPUT, MODULE, OUTPUT, PARAMETER, STATE, Rank, Tensor, bfloat16
 
 
 class Fault:
@@ -20,7 +20,7 @@ class Fault:
         return (model.rank, model.step, phase, call) == (self.rank, self.step, self.phase, self.call)
 
     def spoil(self, value):
-        value = numpy.array(value, dtype=numpy.float32)
+        value = numpy.array(value, dtype=numpy.float32, order="C")
         flat = value.reshape(-1)
         at = int(self.random.integers(flat.size))
         if self.kind == "nan":
