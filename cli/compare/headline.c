@@ -77,17 +77,36 @@ static void operator_text(char *text, const struct hk_rank_pair *pair, const str
 		 match->transposed ? "; agrees with B transposed" : "");
 }
 
+/* How the memory of row NOW was written since BEFORE, as the framework counts writes. */
+static const char *writes_text(char text[NUMBERS_BYTES], const struct hk_dump_row *before,
+			       const struct hk_dump_row *now)
+{
+	uint64_t writes = now->version - before->version;
+
+	if (writes == 0) {
+		snprintf(text, NUMBERS_BYTES, "past the framework");
+	} else {
+		snprintf(text, NUMBERS_BYTES,
+			 "%" PRIu64 " write%s of the framework that no call of the dump makes",
+			 writes, writes == 1 ? "" : "s");
+	}
+	return text;
+}
+
 static void memory_text(char *text, const struct hk_rank_pair *pair, const struct hk_first *first)
 {
-	char before[HK_LABEL_BYTES], numbers[NUMBERS_BYTES], slot[HK_LABEL_BYTES];
+	char call[HK_LABEL_BYTES], numbers[NUMBERS_BYTES], slot[HK_LABEL_BYTES];
+	char writes[NUMBERS_BYTES];
 	const struct hk_match *match = &pair->matches[first->match];
-	struct hk_dump_row row;
+	struct hk_dump_row row, before;
 
 	pair->a->ops->row(pair->a, match->a, &row);
-	snprintf(text, HK_HEADLINE_BYTES / 2,
-		 "%.100s changed in memory since %.300s: it agreed there and does not here (%s)",
-		 hk_label_slot(slot, &row), call_text(before, pair, first->before),
-		 numbers_text(numbers, pair, match));
+	pair->a->ops->row(pair->a, first->before, &before);
+	snprintf(
+	    text, HK_HEADLINE_BYTES / 2,
+	    "%.100s changed in memory since %.300s, %s: it agreed there and does not here (%s)",
+	    hk_label_slot(slot, &row), hk_label_call(call, &before),
+	    writes_text(writes, &before, &row), numbers_text(numbers, pair, match));
 }
 
 static void outside_text(char *text, const struct hk_rank_pair *pair, const struct hk_first *first)

@@ -203,8 +203,8 @@ static void why_text(char *text, const struct hk_rank_pair *pair, const struct h
 		snprintf(text, HK_LABEL_BYTES, "was made from values that differ");
 		return;
 	case HK_WHY_ROUNDING:
-		snprintf(text, HK_LABEL_BYTES, "error %.1e: rounding of the inputs explains it",
-			 match->error);
+		snprintf(text, HK_LABEL_BYTES,
+			 "error %.1e: rounding of what it was made from explains it", match->error);
 		return;
 	case HK_WHY_LATER:
 		snprintf(text, HK_LABEL_BYTES, "after the first divergence");

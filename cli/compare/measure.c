@@ -211,6 +211,10 @@ static int elements_measure(const struct hk_rank_pair *pair, struct hk_match *ma
 	match->difference = difference;
 	match->error = elements_error(difference, b);
 	match_judge(pair, match, a, b);
+	if (match->shape == HK_SHAPE_TRANSPOSED && a->row.dtype == b->row.dtype &&
+	    difference->equal == difference->count) {
+		match->level = HK_MATCH_EQUAL;
+	}
 	if (match->level == HK_MATCH_DIFFERS) {
 		transposed_try(pair, match, a, b);
 	}
