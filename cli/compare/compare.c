@@ -108,6 +108,8 @@ static int pairs_open(struct run *run, const struct hk_ranks_pair *parts, char *
 
 	for (size_t i = 0; i < comparison->pair_count; i++) {
 		struct hk_rank_pair *pair = &comparison->pairs[i];
+		pair->least = run->options->least;
+		pair->factor = run->options->factor;
 		pair->a = hk_dump_set_values(&comparison->a, parts[i].a, reason);
 		pair->b = pair->a ? hk_dump_set_values(&comparison->b, parts[i].b, reason) : NULL;
 		if (!pair->b) {

@@ -11,6 +11,8 @@ struct hk_compare_options {
 	const struct hk_span_ranks *ranks; /* 0 spans: all */
 	size_t span_count;
 	bool steps_in_order; /* k-th step with k-th step, whatever their numbers */
+	enum hk_dtype least; /* a dtype that was computed with, or NONE, and what the allowed */
+	double factor;	     /* difference is multiplied by: see tolerance.h */
 	/* Called with rows done of all, sometimes. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *context;

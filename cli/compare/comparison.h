@@ -69,6 +69,8 @@ struct hk_rank_pair {
 	struct hk_calls a_calls, b_calls;
 	struct hk_match *matches; /* match i is row i of A as long as i < a->count */
 	size_t count;
+	enum hk_dtype least; /* of tolerance.h */
+	double factor;
 };
 
 enum hk_first_kind {

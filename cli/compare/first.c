@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/compare/background.h"
+
 #define CALLS_CONVINCING 3u /* calls with equal results that let others be expected to be equal */
 
 /* How calls whose inputs are the same bit by bit came out. */
@@ -23,17 +25,9 @@ struct walk {
 	const struct finder *finder;
 	const struct hk_judge *judge;
 	struct hk_first found;
-	double background; /* the largest error of a row so far */
-	bool clean;	   /* no row so far differs by a bit */
+	struct hk_background background;
+	bool clean; /* no row so far differs by a bit */
 };
-
-double hk_first_explained(const struct hk_judged *judged, double background)
-{
-	double error = fmax(judged->input_error, 2 * judged->unit);
-
-	/* Statistics give lower bounds only, so the inputs may be as bad as anything before. */
-	return HK_FIRST_AMPLIFICATION * (judged->guessed ? fmax(error, background) : error);
-}
 
 /* ---- evidence ---- */
 
@@ -78,6 +72,8 @@ static bool bits_expected(const struct finder *finder, const struct hk_call *cal
 static bool operator_is_wrong(const struct walk *walk, const struct hk_call *call,
 			      const struct hk_judged *judged, bool *ret_bitwise)
 {
+	const struct hk_rank_pair *pair = walk->judge->pair;
+
 	if (!judged->known || judged->worst_output == HK_MATCH_NONE) {
 		return false;
 	}
@@ -85,14 +81,15 @@ static bool operator_is_wrong(const struct walk *walk, const struct hk_call *cal
 	if (*ret_bitwise) {
 		return true;
 	}
-	if (walk->judge->pair->matches[judged->worst_output].level != HK_MATCH_DIFFERS) {
+	if (pair->matches[judged->worst_output].level != HK_MATCH_DIFFERS) {
 		return false;
 	}
 	/* One step of a rounded input may change an index or a mask in any way. */
 	if (judged->exact || isinf(judged->input_error)) {
 		return judged->inputs_equal;
 	}
-	return judged->output_error > hk_first_explained(judged, walk->background);
+	return !hk_background_explains_output(&walk->background, walk->judge, judged,
+					      judged->worst_output);
 }
 
 /* ---- inputs ---- */
@@ -134,29 +131,17 @@ static bool is_alike(const struct hk_rank_pair *pair, const struct hk_match *mat
 	return a.dtype == b.dtype && a.dtype != HK_DTYPE_NONE;
 }
 
-static double unit_of(const struct hk_rank_pair *pair, const struct hk_match *match)
-{
-	struct hk_dump_row a, b;
-
-	pair->a->ops->row(pair->a, match->a, &a);
-	pair->b->ops->row(pair->b, match->b, &b);
-	return fmax(hk_judge_unit(a.dtype), hk_judge_unit(b.dtype));
-}
-
-/* Whether MATCH is too far off for the errors of all rows before it. */
-static bool is_sudden(const struct walk *walk, const struct hk_match *match)
+/* Whether the row INDEX is too far off for the errors of all rows before it. */
+static bool is_sudden(const struct walk *walk, uint32_t index)
 {
 	const struct hk_rank_pair *pair = walk->judge->pair;
+	const struct hk_match *match = &pair->matches[index];
 
 	if (walk->clean && walk->finder->seen_equal && is_alike(pair, match)) {
 		return true;
 	}
-	if (match->level != HK_MATCH_DIFFERS || isinf(walk->background)) {
-		return false;
-	}
-	return isnan(match->error) ||
-	       match->error >
-		   HK_FIRST_AMPLIFICATION * fmax(walk->background, 2 * unit_of(pair, match));
+	return match->level == HK_MATCH_DIFFERS &&
+	       !hk_background_explains(&walk->background, walk->judge, index);
 }
 
 /* Whether the row INDEX, which a call reads, is off though nothing before it is. */
@@ -168,7 +153,7 @@ static bool input_is_wrong(struct walk *walk, uint32_t index)
 	const struct hk_match *before = source == UINT32_MAX ? NULL : &pair->matches[source];
 
 	if (match->b == HK_MATCH_NONE || match->level == HK_MATCH_EQUAL ||
-	    match->level == HK_MATCH_UNKNOWN || !is_sudden(walk, match)) {
+	    match->level == HK_MATCH_UNKNOWN || !is_sudden(walk, index)) {
 		return false;
 	}
 	if (before && before->b != HK_MATCH_NONE && before->level >= HK_MATCH_FOLLOWS) {
@@ -186,17 +171,14 @@ static bool input_is_wrong(struct walk *walk, uint32_t index)
 
 /* ---- the walk ---- */
 
-static void row_pass(struct walk *walk, uint32_t index)
+static void call_pass(struct walk *walk, const struct hk_call *call)
 {
-	const struct hk_match *match = &walk->judge->pair->matches[index];
-
-	if (match->b == HK_MATCH_NONE || match->level == HK_MATCH_EQUAL) {
-		return;
+	for (uint32_t i = 0; i < call->count; i++) {
+		uint32_t index = walk->judge->pair->a_calls.rows[call->first + i];
+		const struct hk_match *match = &walk->judge->pair->matches[index];
+		walk->clean &= match->b == HK_MATCH_NONE || match->level == HK_MATCH_EQUAL;
 	}
-	walk->clean = false;
-	if (match->error > walk->background) {
-		walk->background = match->error;
-	}
+	hk_background_take(&walk->background, walk->judge, call);
 }
 
 static bool inputs_walk(struct walk *walk, const struct hk_call *call)
@@ -249,9 +231,7 @@ static size_t pair_walk(struct walk *walk)
 		if (call_is_first(walk, call)) {
 			return i;
 		}
-		for (uint32_t j = 0; j < call->count; j++) {
-			row_pass(walk, calls->rows[call->first + j]);
-		}
+		call_pass(walk, call);
 	}
 	return SIZE_MAX;
 }

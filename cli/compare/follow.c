@@ -1,15 +1,13 @@
 #include "cli/compare/follow.h"
 
-#include <math.h>
-
-#include "cli/compare/first.h"
+#include "cli/compare/background.h"
 
 struct follow {
 	const struct hk_comparison *comparison;
 	const struct hk_judge *judge;
 	struct hk_rank_pair *pair;
 	size_t number; /* of the pair */
-	double background;
+	struct hk_background background;
 };
 
 /* Whether CALL of this pair comes after the first divergence, which may be on another rank. */
@@ -53,6 +51,8 @@ static void input_follow(struct follow *follow, size_t call, uint32_t index)
 		row_follow(follow, index, HK_WHY_INPUTS);
 	} else if (is_later(follow, call)) {
 		row_follow(follow, index, HK_WHY_LATER);
+	} else if (hk_background_explains(&follow->background, follow->judge, index)) {
+		row_follow(follow, index, HK_WHY_ROUNDING);
 	}
 }
 
@@ -79,12 +79,11 @@ static bool is_handed_on(const struct follow *follow, const struct hk_call *call
 static void output_follow(struct follow *follow, const struct hk_call *call,
 			  const struct hk_judged *judged, uint32_t index)
 {
-	const struct hk_match *match = &follow->pair->matches[index];
-
 	if (is_off(follow->pair, judged->worst_input) || is_handed_on(follow, call, index)) {
 		row_follow(follow, index, HK_WHY_INPUTS);
 	} else if (!judged->inputs_equal && !judged->exact &&
-		   match->error <= hk_first_explained(judged, follow->background)) {
+		   hk_background_explains_output(&follow->background, follow->judge, judged,
+						 index)) {
 		row_follow(follow, index, HK_WHY_ROUNDING);
 	}
 }
@@ -95,17 +94,6 @@ static bool is_first(const struct follow *follow, uint32_t index)
 
 	return first->kind != HK_FIRST_NONE && first->pair == follow->number &&
 	       first->match == index;
-}
-
-static void background_take(struct follow *follow, const struct hk_call *call)
-{
-	for (uint32_t i = 0; i < call->count; i++) {
-		const struct hk_match *match =
-		    &follow->pair->matches[follow->pair->a_calls.rows[call->first + i]];
-		if (match->error > follow->background) {
-			follow->background = match->error;
-		}
-	}
 }
 
 /* Inputs first: what they follow decides what the outputs follow. */
@@ -135,7 +123,7 @@ static void call_follow(struct follow *follow, size_t number)
 			}
 		}
 	}
-	background_take(follow, call);
+	hk_background_take(&follow->background, follow->judge, call);
 }
 
 static bool differs(const struct follow *follow, const struct hk_call *call)
@@ -161,7 +149,7 @@ void hk_follow(struct hk_comparison *comparison, const struct hk_judge *judges)
 			if (call->twin != HK_CALL_NONE && differs(&follow, call)) {
 				call_follow(&follow, j);
 			} else {
-				background_take(&follow, call);
+				hk_background_take(&follow.background, follow.judge, call);
 			}
 		}
 	}

@@ -249,6 +249,50 @@ static void parameters_take(const struct hk_judge *judge, const char *path, uint
 	}
 }
 
+static double root_mean_square(const struct hk_dump_row *row)
+{
+	return row->statistics.count > 0 && hk_judge_unit(row->dtype) > 0
+		   ? row->statistics.l2 / sqrt((double)row->statistics.count)
+		   : 0;
+}
+
+static double scale_of(const struct hk_judge *judge, const struct hk_call *call)
+{
+	double scale = 0;
+
+	for (uint32_t i = 0; i < call->count; i++) {
+		uint32_t index = judge->pair->a_calls.rows[call->first + i];
+		const struct hk_match *match = &judge->pair->matches[index];
+		struct hk_dump_row row;
+		if (match->b == HK_MATCH_NONE) {
+			continue;
+		}
+		judge->pair->b->ops->row(judge->pair->b, match->b, &row);
+		if (!hk_judge_is_output(call, row.role)) {
+			scale = fmax(scale, root_mean_square(&row));
+		}
+	}
+	return scale;
+}
+
+double hk_judge_error(const struct hk_judge *judge, const struct hk_judged *judged,
+		      const struct hk_match *match)
+{
+	struct hk_dump_row row;
+
+	judge->pair->b->ops->row(judge->pair->b, match->b, &row);
+	double own = root_mean_square(&row);
+	if (isinf(match->error) || !(judged->scale > own)) {
+		return error_of(match);
+	}
+	/* An error without a norm to refer to is a share of what A has. */
+	if (own == 0) {
+		judge->pair->a->ops->row(judge->pair->a, match->a, &row);
+		own = root_mean_square(&row);
+	}
+	return error_of(match) * own / judged->scale;
+}
+
 void hk_judge_call(const struct hk_judge *judge, const struct hk_call *call,
 		   struct hk_judged *judged)
 {
@@ -275,5 +319,6 @@ void hk_judge_call(const struct hk_judge *judge, const struct hk_call *call,
 		struct hk_dump_row row;
 		judge->pair->a->ops->row(judge->pair->a, judged->worst_output, &row);
 		judged->exact = hk_judge_unit(row.dtype) == 0;
+		judged->scale = judged->exact ? 0 : scale_of(judge, call);
 	}
 }

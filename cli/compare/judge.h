@@ -26,7 +26,9 @@ struct hk_judged {
 	double input_error; /* the largest; INFINITY if an input differs beyond a number */
 	double output_error;
 	uint32_t worst_input, worst_output; /* matches, or HK_MATCH_NONE */
-	double unit; /* unit roundoff of the narrowest floating dtype of inputs and outputs */
+	double scale; /* root mean square of B's largest floating input; 0 without one. Sums of it
+			 that cancel out are as inexact as it, however small they are. */
+	double unit;  /* unit roundoff of the narrowest floating dtype of inputs and outputs */
 };
 
 /* Returns 0 or -ENOMEM; then JUDGE is empty. PAIR has its matches measured. */
@@ -36,6 +38,11 @@ void hk_judge_fini(struct hk_judge *judge);
 /* Judges CALL of A, which has a twin. */
 void hk_judge_call(const struct hk_judge *judge, const struct hk_call *call,
 		   struct hk_judged *judged);
+
+/* The error of MATCH, an output of the call of JUDGED, in units of the output or of the inputs that
+ * it sums up, whichever is larger. */
+double hk_judge_error(const struct hk_judge *judge, const struct hk_judged *judged,
+		      const struct hk_match *match);
 
 /* Whether CALL of A makes the row with this ROLE. */
 bool hk_judge_is_output(const struct hk_call *call, enum hk_dump_role role);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/compare/measure.h"
 #include "cli/compare/shape.h"
 
 void hk_label_row(const struct hk_rank_pair *pair, const struct hk_match *match,
@@ -157,49 +158,6 @@ static const char *alone_text(const struct hk_match *match)
 	}
 }
 
-static void statistics_text(char *text, const struct hk_statistics *a,
-			    const struct hk_statistics *b)
-{
-	if (a->nans != b->nans ||
-	    a->positive_infs + a->negative_infs != b->positive_infs + b->negative_infs) {
-		snprintf(text, HK_LABEL_BYTES,
-			 "%" PRIu64 " NaN and %" PRIu64 " Inf, %" PRIu64 " and %" PRIu64 " in B",
-			 a->nans, a->positive_infs + a->negative_infs, b->nans,
-			 b->positive_infs + b->negative_infs);
-	} else {
-		snprintf(text, HK_LABEL_BYTES,
-			 "l2 %.6g and %.6g, mean %.6g and %.6g, max %.6g and %.6g", a->l2, b->l2,
-			 a->mean, b->mean, a->max, b->max);
-	}
-}
-
-static void elements_text(char *text, const struct hk_match *match)
-{
-	const struct hk_difference *difference = match->difference;
-
-	if (difference->only_a || difference->only_b) {
-		snprintf(text, HK_LABEL_BYTES,
-			 "%" PRIu64 " elements are not finite in A only, %" PRIu64 " in B only",
-			 difference->only_a, difference->only_b);
-	} else {
-		snprintf(text, HK_LABEL_BYTES, "%.3g %% beyond 1/1000; rounding explains %.3g %%",
-			 100 * (1 - difference->within_1000), 100 * difference->within_dtype);
-	}
-}
-
-static void numbers_text(char *text, const struct hk_rank_pair *pair, const struct hk_match *match,
-			 const struct hk_dump_row *a, const struct hk_dump_row *b)
-{
-	(void)pair;
-	if (match->level == HK_MATCH_EQUAL) {
-		text[0] = '\0';
-	} else if (match->difference) {
-		elements_text(text, match);
-	} else {
-		statistics_text(text, &a->statistics, &b->statistics);
-	}
-}
-
 /* What is to be said about the shapes, or "". */
 static void shape_text(char *text, size_t size, const struct hk_match *match,
 		       const struct hk_dump_row *a, const struct hk_dump_row *b)
@@ -226,6 +184,10 @@ static void why_text(char *text, const struct hk_rank_pair *pair, const struct h
 {
 	char a_shape[HK_SHAPE_TEXT_BYTES], b_shape[HK_SHAPE_TEXT_BYTES];
 
+	if (match->level == HK_MATCH_EQUAL) {
+		text[0] = '\0';
+		return;
+	}
 	switch (match->why) {
 	case HK_WHY_SCALAR:
 		snprintf(text, HK_LABEL_BYTES,
@@ -241,8 +203,8 @@ static void why_text(char *text, const struct hk_rank_pair *pair, const struct h
 		snprintf(text, HK_LABEL_BYTES, "was made from values that differ");
 		return;
 	case HK_WHY_ROUNDING:
-		snprintf(text, HK_LABEL_BYTES, "error %.1e: rounding of the inputs explains it",
-			 match->error);
+		snprintf(text, HK_LABEL_BYTES,
+			 "error %.1e: rounding of what it was made from explains it", match->error);
 		return;
 	case HK_WHY_LATER:
 		snprintf(text, HK_LABEL_BYTES, "after the first divergence");
@@ -254,7 +216,7 @@ static void why_text(char *text, const struct hk_rank_pair *pair, const struct h
 		snprintf(text, HK_LABEL_BYTES, "no elements and no statistics");
 		return;
 	default:
-		numbers_text(text, pair, match, a, b);
+		hk_measure_verdict(pair, match, a, b, match->difference, text);
 	}
 }
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/judge.h"
 #include "cli/compare/shape.h"
 
 /* One side of a match. */
@@ -24,6 +23,14 @@ static void operand_take(struct operand *operand, struct hk_values *values, uint
 					     .shape = operand->row.shape};
 }
 
+/* A tool may store elements alone. */
+static void statistics_fill(struct operand *operand)
+{
+	if (operand->row.flags & HK_DUMP_NO_STATISTICS) {
+		(void)hk_statistics_take(&operand->tensor, &operand->row.statistics);
+	}
+}
+
 /* Reads the elements of both sides. Returns whether they are there. */
 static bool elements_read(struct hk_rank_pair *pair, const struct hk_match *match,
 			  struct operand *a, struct operand *b)
@@ -37,7 +44,12 @@ static bool elements_read(struct hk_rank_pair *pair, const struct hk_match *matc
 	b->elements = a->elements ? pair->b->ops->elements(pair->b, match->b, &reason) : NULL;
 	a->tensor.data = a->elements;
 	b->tensor.data = b->elements;
-	return a->elements && b->elements;
+	if (!a->elements || !b->elements) {
+		return false;
+	}
+	statistics_fill(a);
+	statistics_fill(b);
+	return true;
 }
 
 /* ---- values that are no tensors ---- */
@@ -60,39 +72,79 @@ static void scalar_measure(struct hk_match *match, const struct hk_dump_row *a,
 	match->error = same ? 0 : NAN;
 }
 
+/* ---- verdicts ---- */
+
+enum hk_verdict hk_measure_verdict(const struct hk_rank_pair *pair, const struct hk_match *match,
+				   const struct hk_dump_row *a, const struct hk_dump_row *b,
+				   const struct hk_difference *difference,
+				   char reason[HK_VERDICT_ROOM])
+{
+	const struct hk_tolerance tolerance =
+	    hk_tolerance_of(a->dtype, b->dtype, pair->least, pair->factor);
+	const struct hk_verdict_side of_a = {a->dtype, a->dimensions, a->shape, &a->statistics};
+	struct hk_verdict_side of_b = {b->dtype, b->dimensions, b->shape, &b->statistics};
+
+	/* Elements were compared in A's order. */
+	if (match->shape != HK_SHAPE_SAME && match->shape != HK_SHAPE_COUNT) {
+		of_b.dimensions = a->dimensions;
+		of_b.shape = a->shape;
+	}
+	return hk_verdict_take(&of_a, &of_b, difference, &tolerance, reason);
+}
+
+static enum hk_match_level level_of(enum hk_verdict verdict)
+{
+	return verdict == HK_VERDICT_AGREES    ? HK_MATCH_AGREES
+	       : verdict == HK_VERDICT_DIFFERS ? HK_MATCH_DIFFERS
+					       : HK_MATCH_UNKNOWN;
+}
+
+static void match_judge(const struct hk_rank_pair *pair, struct hk_match *match,
+			const struct operand *a, const struct operand *b)
+{
+	char reason[HK_VERDICT_ROOM];
+
+	match->level =
+	    level_of(hk_measure_verdict(pair, match, &a->row, &b->row, match->difference, reason));
+}
+
 /* ---- statistics ---- */
 
-/* A lower bound of |a - b| / |b|, from what the norms, means and deviations differ by. */
+/* The larger of ERROR and of X and Y's difference, unless one of them is not known. */
+static double wider(double error, double x, double y, double factor)
+{
+	double apart = factor * fabs(x - y);
+
+	return apart > error ? apart : error;
+}
+
+/* A lower bound of |a - b| / |b|, from what the figures differ by. */
 static double statistics_error(const struct hk_statistics *a, const struct hk_statistics *b)
 {
-	double root = sqrt((double)b->count), apart = fabs(a->l2 - b->l2);
+	double root = sqrt((double)b->count), apart = 0;
 
 	if (a->nans != b->nans || a->positive_infs != b->positive_infs ||
 	    a->negative_infs != b->negative_infs) {
 		return INFINITY;
 	}
-	if (!isnan(a->mean) && !isnan(b->mean)) {
-		apart = fmax(apart, root * fabs(a->mean - b->mean));
-		apart = fmax(apart, root * fabs(a->deviation - b->deviation));
-		apart = fmax(apart, fabs(a->max - b->max));
-		apart = fmax(apart, fabs(a->min - b->min));
-	}
+	apart = wider(apart, a->l2, b->l2, 1);
+	apart = wider(apart, a->mean, b->mean, root);
+	apart = wider(apart, a->deviation, b->deviation, root);
+	apart = wider(apart, a->max, b->max, 1);
+	apart = wider(apart, a->min, b->min, 1);
 	return apart == 0 ? 0 : b->l2 > 0 ? apart / b->l2 : 1;
 }
 
-static void statistics_measure(struct hk_match *match, const struct operand *a,
-			       const struct operand *b)
+static void statistics_measure(const struct hk_rank_pair *pair, struct hk_match *match,
+			       const struct operand *a, const struct operand *b)
 {
-	double unit = fmax(hk_judge_unit(a->row.dtype), hk_judge_unit(b->row.dtype));
-
 	if ((a->row.flags | b->row.flags) & HK_DUMP_NO_STATISTICS) {
 		match->why = HK_WHY_DTYPE;
 		match->level = HK_MATCH_UNKNOWN;
 		return;
 	}
 	match->error = statistics_error(&a->row.statistics, &b->row.statistics);
-	match->level = match->error <= (unit == 0 ? 0 : fmax(1e-3, 4 * unit)) ? HK_MATCH_AGREES
-									      : HK_MATCH_DIFFERS;
+	match_judge(pair, match, a, b);
 }
 
 /* ---- elements ---- */
@@ -106,15 +158,6 @@ static double elements_error(const struct hk_difference *difference, const struc
 		return 0;
 	}
 	return b->row.statistics.l2 > 0 ? difference->euclidean / b->row.statistics.l2 : 1;
-}
-
-static bool agrees(const struct hk_difference *difference, const struct operand *a,
-		   const struct operand *b)
-{
-	(void)a;
-	(void)b;
-	return difference->equal == difference->count ||
-	       (!difference->only_a && !difference->only_b && difference->within_dtype > 0.999);
 }
 
 /* Compares A with B, the dimensions SWAPPED of B exchanged if not NULL. */
@@ -134,20 +177,24 @@ static int difference_take(const struct operand *a, const struct operand *b,
 }
 
 /* A square matrix that was transposed by mistake has the right shape. */
-static void transposed_try(struct hk_match *match, const struct operand *a, const struct operand *b)
+static void transposed_try(const struct hk_rank_pair *pair, struct hk_match *match,
+			   const struct operand *a, const struct operand *b)
 {
 	struct hk_difference difference;
+	char reason[HK_VERDICT_ROOM];
 	uint8_t swapped[2];
 
 	if (match->shape == HK_SHAPE_SAME && hk_shape_square(&b->row, swapped) &&
-	    difference_take(a, b, swapped, &difference) == 0 && agrees(&difference, a, b)) {
+	    difference_take(a, b, swapped, &difference) == 0 &&
+	    hk_measure_verdict(pair, match, &a->row, &b->row, &difference, reason) ==
+		HK_VERDICT_AGREES) {
 		match->transposed = true;
 		memcpy(match->swapped, swapped, sizeof(match->swapped));
 	}
 }
 
-static int elements_measure(struct hk_match *match, const struct operand *a,
-			    const struct operand *b)
+static int elements_measure(const struct hk_rank_pair *pair, struct hk_match *match,
+			    const struct operand *a, const struct operand *b)
 {
 	struct hk_difference *difference = malloc(sizeof(*difference));
 
@@ -163,9 +210,13 @@ static int elements_measure(struct hk_match *match, const struct operand *a,
 	}
 	match->difference = difference;
 	match->error = elements_error(difference, b);
-	match->level = agrees(difference, a, b) ? HK_MATCH_AGREES : HK_MATCH_DIFFERS;
+	match_judge(pair, match, a, b);
+	if (match->shape == HK_SHAPE_TRANSPOSED && a->row.dtype == b->row.dtype &&
+	    difference->equal == difference->count) {
+		match->level = HK_MATCH_EQUAL;
+	}
 	if (match->level == HK_MATCH_DIFFERS) {
-		transposed_try(match, a, b);
+		transposed_try(pair, match, a, b);
 	}
 	return 0;
 }
@@ -207,8 +258,8 @@ int hk_measure_match(struct hk_rank_pair *pair, struct hk_match *match)
 		return 0;
 	}
 	if (elements_read(pair, match, &a, &b)) {
-		return elements_measure(match, &a, &b);
+		return elements_measure(pair, match, &a, &b);
 	}
-	statistics_measure(match, &a, &b);
+	statistics_measure(pair, match, &a, &b);
 	return 0;
 }

@@ -4,6 +4,21 @@
 #include <stdio.h>
 #include <string.h>
 
+uint64_t hk_shape_count(const struct hk_dump_row *row)
+{
+	uint64_t count = 1;
+
+	for (uint32_t i = 0; i < row->dimensions; i++) {
+		if (row->shape[i] == 0) {
+			return 0;
+		}
+		if (__builtin_mul_overflow(count, row->shape[i], &count)) {
+			count = UINT64_MAX;
+		}
+	}
+	return count;
+}
+
 static bool is_same(const struct hk_dump_row *a, const struct hk_dump_row *b)
 {
 	return a->dimensions == b->dimensions &&
@@ -56,7 +71,7 @@ enum hk_match_shape hk_shape_relation(const struct hk_dump_row *a, const struct 
 	if (is_same(a, b)) {
 		return HK_SHAPE_SAME;
 	}
-	if (a->statistics.count != b->statistics.count) {
+	if (hk_shape_count(a) != hk_shape_count(b)) {
 		return HK_SHAPE_COUNT;
 	}
 	if (is_squeezed(a, b)) {

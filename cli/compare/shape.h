@@ -4,6 +4,9 @@
 
 #include "cli/compare/comparison.h"
 
+/* The number of elements of ROW, UINT64_MAX beyond what fits. */
+uint64_t hk_shape_count(const struct hk_dump_row *row);
+
 /* The relation of A's and B's shapes. TRANSPOSED: the dimensions of B to exchange are in SWAPPED.
  */
 enum hk_match_shape hk_shape_relation(const struct hk_dump_row *a, const struct hk_dump_row *b,
