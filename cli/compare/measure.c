@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/compare/sample.h"
 #include "cli/compare/shape.h"
 
 /* One side of a match. */
@@ -12,23 +13,72 @@ struct operand {
 	struct hk_dump_row row;
 	const void *elements; /* NULL: statistics only */
 	struct hk_tensor tensor;
+	uint64_t sample_count; /* the shape of a sample */
+	void *sample;	       /* malloc'd, or NULL */
 };
 
 static void operand_take(struct operand *operand, struct hk_values *values, uint32_t index)
 {
 	values->ops->row(values, index, &operand->row);
 	operand->elements = NULL;
+	operand->sample = NULL;
 	operand->tensor = (struct hk_tensor){.dtype = operand->row.dtype,
 					     .dimensions = operand->row.dimensions,
 					     .shape = operand->row.shape};
 }
 
-/* A tool may store elements alone. */
-static void statistics_fill(struct operand *operand)
+/* A tool may store elements alone; some figures of others are known once they are read. */
+static void statistics_fill(struct operand *operand, const struct hk_values *values, uint32_t index)
 {
+	values->ops->row(values, index, &operand->row);
 	if (operand->row.flags & HK_DUMP_NO_STATISTICS) {
 		(void)hk_statistics_take(&operand->tensor, &operand->row.statistics);
 	}
+}
+
+static bool is_sampled(const struct hk_values *values, uint32_t index, struct hk_sampling *sampling)
+{
+	return values->ops->sampling && values->ops->sampling(values, index, sampling);
+}
+
+/* Makes a tensor of one dimension of the sample of OPERAND, which has all elements unless SAMPLED.
+ * Returns false without memory. */
+static bool sample_take(struct operand *operand, const struct hk_sampling *sampling, bool sampled)
+{
+	uint64_t count = operand->row.statistics.count;
+	size_t size = hk_dtype_bytes(operand->row.dtype), bytes;
+
+	operand->sample_count = hk_sample_count(sampling, count);
+	if (!sampled) {
+		if (__builtin_mul_overflow(operand->sample_count, size, &bytes) ||
+		    !(operand->sample = malloc(bytes + 1))) {
+			return false;
+		}
+		hk_sample_take(sampling, operand->elements, count, size, operand->sample);
+		operand->tensor.data = operand->sample;
+	}
+	operand->tensor.shape = &operand->sample_count;
+	operand->tensor.dimensions = 1;
+	return true;
+}
+
+/* Where a tool kept a sample, the same elements of the other side are compared. */
+static bool samples_take(const struct hk_rank_pair *pair, const struct hk_match *match,
+			 struct operand *a, struct operand *b)
+{
+	struct hk_sampling of_a = {.step = 0}, of_b = {.step = 0};
+	bool a_sampled = is_sampled(pair->a, match->a, &of_a),
+	     b_sampled = is_sampled(pair->b, match->b, &of_b);
+
+	if (!a_sampled && !b_sampled) {
+		return true;
+	}
+	if (match->shape == HK_SHAPE_TRANSPOSED ||
+	    (a_sampled && b_sampled && (of_a.edge != of_b.edge || of_a.step != of_b.step))) {
+		return false;
+	}
+	const struct hk_sampling *sampling = a_sampled ? &of_a : &of_b;
+	return sample_take(a, sampling, a_sampled) && sample_take(b, sampling, b_sampled);
 }
 
 /* Reads the elements of both sides. Returns whether they are there. */
@@ -47,9 +97,9 @@ static bool elements_read(struct hk_rank_pair *pair, const struct hk_match *matc
 	if (!a->elements || !b->elements) {
 		return false;
 	}
-	statistics_fill(a);
-	statistics_fill(b);
-	return true;
+	statistics_fill(a, pair->a, match->a);
+	statistics_fill(b, pair->b, match->b);
+	return samples_take(pair, match, a, b);
 }
 
 /* ---- values that are no tensors ---- */
@@ -118,13 +168,28 @@ static double wider(double error, double x, double y, double factor)
 	return apart > error ? apart : error;
 }
 
-/* A lower bound of |a - b| / |b|, from what the figures differ by. */
-static double statistics_error(const struct hk_statistics *a, const struct hk_statistics *b)
+/* Whether NaN or Inf are there in other numbers, or UNCOUNTED, on one side only. */
+static bool is_unlike(uint64_t a, uint64_t b, bool uncounted)
 {
-	double root = sqrt((double)b->count), apart = 0;
+	return uncounted ? !a != !b : a != b;
+}
 
-	if (a->nans != b->nans || a->positive_infs != b->positive_infs ||
-	    a->negative_infs != b->negative_infs) {
+/* The norm of B, or one that it does not exceed. */
+static double norm_of(const struct hk_statistics *b, double root)
+{
+	return isnan(b->l2) ? root * fmax(fabs(b->max), fabs(b->min)) : b->l2;
+}
+
+/* A lower bound of |a - b| / |b|, from what the figures differ by. */
+static double statistics_error(const struct hk_statistics *a, const struct hk_statistics *b,
+			       bool uncounted)
+{
+	double root = sqrt((double)b->count), apart = 0, norm = norm_of(b, root);
+	bool infs_known = !uncounted || a->nans == 0;
+
+	if (is_unlike(a->nans, b->nans, uncounted) ||
+	    (infs_known && (is_unlike(a->positive_infs, b->positive_infs, uncounted) ||
+			    is_unlike(a->negative_infs, b->negative_infs, uncounted)))) {
 		return INFINITY;
 	}
 	apart = wider(apart, a->l2, b->l2, 1);
@@ -132,7 +197,7 @@ static double statistics_error(const struct hk_statistics *a, const struct hk_st
 	apart = wider(apart, a->deviation, b->deviation, root);
 	apart = wider(apart, a->max, b->max, 1);
 	apart = wider(apart, a->min, b->min, 1);
-	return apart == 0 ? 0 : b->l2 > 0 ? apart / b->l2 : 1;
+	return apart == 0 ? 0 : norm > 0 ? apart / norm : 1;
 }
 
 static void statistics_measure(const struct hk_rank_pair *pair, struct hk_match *match,
@@ -143,7 +208,8 @@ static void statistics_measure(const struct hk_rank_pair *pair, struct hk_match 
 		match->level = HK_MATCH_UNKNOWN;
 		return;
 	}
-	match->error = statistics_error(&a->row.statistics, &b->row.statistics);
+	match->error = statistics_error(&a->row.statistics, &b->row.statistics,
+					pair->a->uncounted || pair->b->uncounted);
 	match_judge(pair, match, a, b);
 }
 
@@ -257,9 +323,17 @@ int hk_measure_match(struct hk_rank_pair *pair, struct hk_match *match)
 		match->level = HK_MATCH_DIFFERS;
 		return 0;
 	}
-	if (elements_read(pair, match, &a, &b)) {
-		return elements_measure(pair, match, &a, &b);
+	bool read = elements_read(pair, match, &a, &b);
+	int r = 0;
+	if (read && is_equal(match, &a.row, &b.row)) {
+		match->level = HK_MATCH_EQUAL;
+		match->error = 0;
+	} else if (read) {
+		r = elements_measure(pair, match, &a, &b);
+	} else {
+		statistics_measure(pair, match, &a, &b);
 	}
-	statistics_measure(pair, match, &a, &b);
-	return 0;
+	free(a.sample);
+	free(b.sample);
+	return r;
 }

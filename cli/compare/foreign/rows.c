@@ -167,7 +167,8 @@ struct hk_foreign_rows *hk_foreign_rows_new(uint32_t rank, const char *about)
 	if (!rows) {
 		return NULL;
 	}
-	rows->values = (struct hk_values){.ops = &ops, .rank = rank, .about = about};
+	rows->values = (struct hk_values){
+	    .ops = &ops, .rank = rank, .about = about, .uncounted = true};
 	if (!keep_text(rows, &rows->values.about)) {
 		free(rows);
 		return NULL;
