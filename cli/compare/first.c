@@ -78,8 +78,8 @@ static bool operator_is_wrong(const struct walk *walk, const struct hk_call *cal
 	if (!judged->known || judged->worst_output == HK_MATCH_NONE) {
 		return false;
 	}
-	*ret_bitwise = walk->bits && judged->inputs_equal &&
-		       bits_expected(walk->finder, call, judged);
+	*ret_bitwise =
+	    walk->bits && judged->inputs_equal && bits_expected(walk->finder, call, judged);
 	if (*ret_bitwise) {
 		return true;
 	}

@@ -15,8 +15,7 @@ static uint64_t middle(const struct hk_sampling *sampling, uint64_t count)
 
 uint64_t hk_sample_count(const struct hk_sampling *sampling, uint64_t count)
 {
-	return is_whole(sampling, count) ? count
-					 : 2 * sampling->edge + middle(sampling, count);
+	return is_whole(sampling, count) ? count : 2 * sampling->edge + middle(sampling, count);
 }
 
 void hk_sample_take(const struct hk_sampling *sampling, const void *elements, uint64_t count,

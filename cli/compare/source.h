@@ -46,8 +46,8 @@ struct hk_values {
 	uint32_t rank;
 	const char *about; /* a JSON object: framework, version, ...; "{}" if the tool wrote none */
 	const char *damage; /* why rows may be missing, or NULL */
-	bool uncounted; /* NaN and Inf in statistics are not counted: 1 means that there are some, and
-			   with NaN nothing is known of Inf */
+	bool uncounted; /* NaN and Inf in statistics are not counted: 1 means that there are some,
+			   and with NaN nothing is known of Inf */
 };
 
 /* One rank of a dump. A rank has several parts if several processes had its number. */

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cli/compare/foreign/npy.h"
+#include "cli/compare/array/npy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cli/compare/foreign/pt.h"
+#include "cli/compare/array/pt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/foreign/array_file.h"
+#include "cli/compare/array/array_file.h"
 #include "cli/compare/source.h"
 
 static json_t *hex(const void *bytes, size_t size)
@@ -54,9 +54,8 @@ static json_t *array_print(const char *path)
 	}
 	json_object_set_new(value, "dtype", json_string(hk_dtype_name(array.dtype)));
 	json_object_set_new(value, "shape", shape_of(array.shape, array.dimensions));
-	json_object_set_new(
-	    value, "elements",
-	    hex(array.elements, (size_t)array.count * hk_dtype_bytes(array.dtype)));
+	json_object_set_new(value, "elements",
+			    hex(array.elements, (size_t)array.count * hk_dtype_bytes(array.dtype)));
 	hk_array_free(&array);
 	return value;
 }
@@ -143,10 +142,9 @@ static json_t *rows_print(const char *path)
 		for (size_t row = 0; row < values->count; row++) {
 			json_array_append_new(rows, row_print(values, row));
 		}
-		json_array_append_new(ranks, json_pack("{s:i, s:s, s:s?, s:o}", "rank",
-						       (int)values->rank, "source",
-						       set.source->name, "damage", values->damage,
-						       "rows", rows));
+		json_array_append_new(
+		    ranks, json_pack("{s:i, s:s, s:s?, s:o}", "rank", (int)values->rank, "source",
+				     set.source->name, "damage", values->damage, "rows", rows));
 	}
 	hk_dump_set_close(&set);
 	return ranks;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/foreign/file_bytes.h"
+#include "cli/compare/array/file_bytes.h"
 
 #define DIGITS_MAX 18u /* every integer of so many digits fits 64 bits */
 
@@ -39,8 +39,8 @@ static bool is_foreign(const char *word, size_t length)
 			return true;
 		}
 	}
-	while (digits < length && (isdigit((unsigned char)word[digits]) ||
-				   (digits == 0 && word[digits] == '-'))) {
+	while (digits < length &&
+	       (isdigit((unsigned char)word[digits]) || (digits == 0 && word[digits] == '-'))) {
 		digits++;
 	}
 	return digits == length && digits > DIGITS_MAX;

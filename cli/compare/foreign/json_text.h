@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/compare/foreign/array.h"
+#include "cli/compare/array/array.h"
 
 /* Quotes the numbers of TEXT that JSON has not. Returns a malloc'd text, NUL-terminated, of
  * *RET_LENGTH bytes, or NULL without memory. */

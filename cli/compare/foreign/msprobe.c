@@ -1,5 +1,5 @@
-/* msprobe's dumps: <path>/step<N>/rank<R> or proc<pid>, each with dump.json. A path may be any of the
- * three levels. */
+/* msprobe's dumps: <path>/step<N>/rank<R> or proc<pid>, each with dump.json. A path may be any of
+ * the three levels. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -229,8 +229,8 @@ static int part_read(struct opening *opening, const char *path)
 static struct hk_values *msprobe_open(const struct hk_source_part *part,
 				      char reason[HK_SOURCE_REASON_BYTES])
 {
-	struct opening opening = {
-	    .rows = hk_foreign_rows_new(part->rank, "{\"tool\": \"msprobe\"}")};
+	struct opening opening = {.rows =
+				      hk_foreign_rows_new(part->rank, "{\"tool\": \"msprobe\"}")};
 
 	if (!opening.rows) {
 		snprintf(reason, HK_SOURCE_REASON_BYTES, "%s", strerror(ENOMEM));

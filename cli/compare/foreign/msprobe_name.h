@@ -1,5 +1,5 @@
-/* msprobe_name.h: the names of msprobe: "Functional.conv2d.0.forward", "Module.c1.Conv2d.forward.0",
- * "Module.c1.Conv2d.parameters_grad.0". Pure. */
+/* msprobe_name.h: the names of msprobe: "Functional.conv2d.0.forward",
+ * "Module.c1.Conv2d.forward.0", "Module.c1.Conv2d.parameters_grad.0". Pure. */
 #ifndef HK_CLI_COMPARE_FOREIGN_MSPROBE_NAME_H
 #define HK_CLI_COMPARE_FOREIGN_MSPROBE_NAME_H
 

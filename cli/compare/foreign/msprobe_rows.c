@@ -62,8 +62,7 @@ static int stacks_read(struct reader *reader, json_t *file)
 	const char *key;
 	json_t *entry;
 
-	json_object_foreach(file, key, entry)
-	{
+	json_object_foreach (file, key, entry) {
 		const json_t *names = json_array_get(entry, 0);
 		const json_t *frames = json_array_get(entry, 1);
 		uint32_t stack;
@@ -146,8 +145,8 @@ static int tensor_add(struct reader *reader, struct building *building, const js
 	    json_is_true(json_object_get(value, "requires_grad")) ? HK_DUMP_REQUIRES_GRAD : 0;
 	statistics_take(row, value);
 	const struct hk_foreign_elements elements = {
-	    .file = row->dtype != HK_DTYPE_NONE && elements_path(reader, value, path) ? path
-										     : NULL};
+	    .file =
+		row->dtype != HK_DTYPE_NONE && elements_path(reader, value, path) ? path : NULL};
 	return hk_foreign_rows_add(reader->rows, row, &elements);
 }
 
@@ -179,8 +178,7 @@ static bool is_scalars(const json_t *list)
 	if (!json_is_array(list) || json_array_size(list) > ITEMS_MAX) {
 		return false;
 	}
-	json_array_foreach(list, i, item)
-	{
+	json_array_foreach (list, i, item) {
 		if (!is_scalar(item)) {
 			return false;
 		}
@@ -255,15 +253,13 @@ static int value_add(struct reader *reader, struct building *building, const jso
 		reader->strange++;
 		return 0;
 	}
-	json_array_foreach(value, i, item)
-	{
+	json_array_foreach (value, i, item) {
 		snprintf(inner, sizeof(inner), "%s%s%zu", slot, *slot ? "." : "", i);
 		if ((r = value_add(reader, building, item, inner, depth - 1)) < 0) {
 			return r;
 		}
 	}
-	json_object_foreach((json_t *)value, key, item)
-	{
+	json_object_foreach ((json_t *)value, key, item) {
 		snprintf(inner, sizeof(inner), "%s%s%s", slot, *slot ? "." : "", key);
 		if ((r = value_add(reader, building, item, inner, depth - 1)) < 0) {
 			return r;
@@ -283,12 +279,11 @@ static int parameters_add(struct reader *reader, const struct building *call,
 
 	const char *slot = phase == HK_DUMP_GRADIENT ? "grad" : "0";
 
-	json_object_foreach((json_t *)parameters, key, value)
-	{
+	json_object_foreach ((json_t *)parameters, key, value) {
 		char name[2 * HK_MSPROBE_NAME_BYTES];
 		struct building building = *call;
-		snprintf(name, sizeof(name), "%s%s%s", call->name.name,
-			 *call->name.name ? "." : "", key);
+		snprintf(name, sizeof(name), "%s%s%s", call->name.name, *call->name.name ? "." : "",
+			 key);
 		building.row.kind = HK_DUMP_STATE;
 		building.row.phase = phase;
 		building.row.role = HK_DUMP_INPUT;
@@ -338,8 +333,7 @@ static void parent_take(const struct reader *reader, const char *name, struct bu
 
 	if (building->name.kind != HK_DUMP_API) {
 		snprintf(building->of, sizeof(building->of), "%s", building->name.of);
-	} else if (text && hk_msprobe_name_parse(&parent, text) &&
-		   parent.kind == HK_DUMP_MODULE) {
+	} else if (text && hk_msprobe_name_parse(&parent, text) && parent.kind == HK_DUMP_MODULE) {
 		snprintf(building->of, sizeof(building->of), "%s", parent.name);
 	}
 }
@@ -375,14 +369,14 @@ static int call_add(struct reader *reader, const char *name, const json_t *call)
 		return 0;
 	}
 	parent_take(reader, name, &building);
-	building.row = (struct hk_dump_row){
-	    .step = reader->step,
-	    .kind = building.name.kind,
-	    .phase = building.name.phase,
-	    .name = building.name.name,
-	    .of = building.of,
-	    .number = building.name.number,
-	    .stack = stack ? (uint32_t)json_integer_value(stack) : HK_DUMP_NONE};
+	building.row = (struct hk_dump_row){.step = reader->step,
+					    .kind = building.name.kind,
+					    .phase = building.name.phase,
+					    .name = building.name.name,
+					    .of = building.of,
+					    .number = building.name.number,
+					    .stack = stack ? (uint32_t)json_integer_value(stack)
+							   : HK_DUMP_NONE};
 	if (building.name.kind == HK_DUMP_STATE) {
 		return parameters_add(reader, &building, call, HK_DUMP_GRADIENT);
 	}
@@ -417,8 +411,7 @@ static int calls_add(struct reader *reader)
 	const char *name;
 	json_t *call;
 
-	json_object_foreach(json_object_get(reader->dump, "data"), name, call)
-	{
+	json_object_foreach (json_object_get(reader->dump, "data"), name, call) {
 		int r = call_add(reader, name, call);
 		if (r < 0) {
 			return r;

@@ -1,5 +1,5 @@
-/* ptdbg_ascend's dumps: a text file of records, by its users named .pkl, and beside it a directory of
- * .npy files. A path is such a file, the directory that has it, or one with those of ranks. */
+/* ptdbg_ascend's dumps: a text file of records, by its users named .pkl, and beside it a directory
+ * of .npy files. A path is such a file, the directory that has it, or one with those of ranks. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/compare/foreign/file_bytes.h"
+#include "cli/compare/array/file_bytes.h"
 #include "cli/compare/foreign/ptdbg_records.h"
 #include "cli/compare/foreign/rows.h"
 #include "cli/compare/source.h"
@@ -101,8 +101,8 @@ static int any_found(void *context, const char *path)
 
 static bool recognises(const char *path)
 {
-	return (has_suffix(path) && has_records(path)) ||
-	       files_walk(path, any_found, NULL) == 1 || ranks_walk(path, any_found, NULL) == 1;
+	return (has_suffix(path) && has_records(path)) || files_walk(path, any_found, NULL) == 1 ||
+	       ranks_walk(path, any_found, NULL) == 1;
 }
 
 /* The rank in the path: the number of the last directory rank<R>, else 0. */

@@ -14,19 +14,19 @@
 #include "cli/compare/foreign/ptdbg_name.h"
 #include "cli/compare/foreign/python_text.h"
 
-#define EDGE 256u	 /* elements that are kept at both ends */
-#define STEP_MAX 100	 /* of dump_step */
+#define EDGE 256u    /* elements that are kept at both ends */
+#define STEP_MAX 100 /* of dump_step */
 #define FRAMES_MAX 256
 
 struct reader {
 	struct hk_foreign_rows *rows;
 	const char *directory;
-	json_t *counts; /* phase and API -> calls so far */
+	json_t *counts;			/* phase and API -> calls so far */
 	char call[HK_PTDBG_NAME_BYTES]; /* the name of the call whose records are read */
 	uint64_t sequence;
 	uint32_t number;
-	uint32_t stack;	    /* of the call, or HK_DUMP_NONE */
-	size_t call_first;  /* its first row */
+	uint32_t stack;	   /* of the call, or HK_DUMP_NONE */
+	size_t call_first; /* its first row */
 	size_t strange;
 	bool later; /* the names are those of later versions: all elements are kept */
 };
@@ -92,7 +92,8 @@ static int stack_add(struct reader *reader, const json_t *frames)
 	}
 	int r = hk_foreign_rows_stack(reader->rows, pointers, (uint32_t)count, &reader->stack);
 	/* The stack comes before the call's tensors, or after them. */
-	for (size_t i = reader->call_first; r == 0 && i < hk_foreign_rows_count(reader->rows); i++) {
+	for (size_t i = reader->call_first; r == 0 && i < hk_foreign_rows_count(reader->rows);
+	     i++) {
 		hk_foreign_rows_at(reader->rows, i)->stack = reader->stack;
 	}
 	return r;
@@ -147,8 +148,8 @@ static struct hk_sampling sampling_of(const struct reader *reader, const json_t 
 				      const struct hk_dump_row *row)
 {
 	json_int_t step = json_integer_value(json_array_get(record, 1));
-	bool sampled = !reader->later && step > 1 && step <= STEP_MAX &&
-		       row->statistics.count > 2 * EDGE;
+	bool sampled =
+	    !reader->later && step > 1 && step <= STEP_MAX && row->statistics.count > 2 * EDGE;
 
 	return (struct hk_sampling){.edge = EDGE, .step = sampled ? (uint64_t)step : 0};
 }
@@ -198,8 +199,7 @@ static int record_add(struct reader *reader, const json_t *record)
 		return r;
 	}
 	if (name.is_stack) {
-		const json_t *frames =
-		    json_array_get(record, json_array_size(record) == 2 ? 1 : 2);
+		const json_t *frames = json_array_get(record, json_array_size(record) == 2 ? 1 : 2);
 		return json_is_array(frames) ? stack_add(reader, frames) : -EINVAL;
 	}
 	return tensor_add(reader, text, &name, record);

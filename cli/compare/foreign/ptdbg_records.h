@@ -3,7 +3,7 @@
 #ifndef HK_CLI_COMPARE_FOREIGN_PTDBG_RECORDS_H
 #define HK_CLI_COMPARE_FOREIGN_PTDBG_RECORDS_H
 
-#include "cli/compare/foreign/array.h"
+#include "cli/compare/array/array.h"
 #include "cli/compare/foreign/rows.h"
 
 /* Adds the rows of the file PATH, of SIZE bytes TEXT. Elements are looked for in DIRECTORY, which

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/foreign/array_file.h"
-#include "cli/compare/foreign/recast.h"
+#include "cli/compare/array/array_file.h"
+#include "cli/compare/array/recast.h"
 #include "cli/compare/sample.h"
 
 #define ROWS_MAX (UINT32_MAX - 1u)
@@ -154,11 +154,8 @@ static void rows_close(struct hk_values *values)
 	free(rows);
 }
 
-static const struct hk_values_ops ops = {.row = row,
-					 .elements = elements,
-					 .stack = stack,
-					 .sampling = sampling,
-					 .close = rows_close};
+static const struct hk_values_ops ops = {
+    .row = row, .elements = elements, .stack = stack, .sampling = sampling, .close = rows_close};
 
 struct hk_foreign_rows *hk_foreign_rows_new(uint32_t rank, const char *about)
 {
@@ -167,8 +164,8 @@ struct hk_foreign_rows *hk_foreign_rows_new(uint32_t rank, const char *about)
 	if (!rows) {
 		return NULL;
 	}
-	rows->values = (struct hk_values){
-	    .ops = &ops, .rank = rank, .about = about, .uncounted = true};
+	rows->values =
+	    (struct hk_values){.ops = &ops, .rank = rank, .about = about, .uncounted = true};
 	if (!keep_text(rows, &rows->values.about)) {
 		free(rows);
 		return NULL;

@@ -15,7 +15,7 @@ struct hk_values *hk_foreign_rows_values(struct hk_foreign_rows *rows);
 
 /* Where the elements of a row are. */
 struct hk_foreign_elements {
-	const char *file; /* copied; NULL: nowhere */
+	const char *file;	     /* copied; NULL: nowhere */
 	struct hk_sampling sampling; /* step 0: all elements are there */
 };
 

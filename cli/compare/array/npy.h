@@ -1,10 +1,10 @@
 /* npy.h: parses NumPy's .npy files, versions 1 to 3. Pure. */
-#ifndef HK_CLI_COMPARE_FOREIGN_NPY_H
-#define HK_CLI_COMPARE_FOREIGN_NPY_H
+#ifndef HK_CLI_COMPARE_ARRAY_NPY_H
+#define HK_CLI_COMPARE_ARRAY_NPY_H
 
 #include <stdbool.h>
 
-#include "cli/compare/foreign/array.h"
+#include "cli/compare/array/array.h"
 
 /* Whether BYTES begin as a .npy file does. */
 bool hk_npy_recognises(const void *bytes, size_t size);

@@ -1,7 +1,7 @@
 /* pickle_machine.h: the stack machine of a pickle: values, memo, opcodes. It knows no function; its
  * owner says what a call gives. One owner. */
-#ifndef HK_CLI_COMPARE_FOREIGN_PICKLE_MACHINE_H
-#define HK_CLI_COMPARE_FOREIGN_PICKLE_MACHINE_H
+#ifndef HK_CLI_COMPARE_ARRAY_PICKLE_MACHINE_H
+#define HK_CLI_COMPARE_ARRAY_PICKLE_MACHINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "cli/compare/foreign/array.h"
+#include "cli/compare/array/array.h"
 
 #include <errno.h>
 #include <stdarg.h>

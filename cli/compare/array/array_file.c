@@ -1,12 +1,12 @@
-#include "cli/compare/foreign/array_file.h"
+#include "cli/compare/array/array_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/foreign/file_bytes.h"
-#include "cli/compare/foreign/npy.h"
-#include "cli/compare/foreign/pt.h"
+#include "cli/compare/array/file_bytes.h"
+#include "cli/compare/array/npy.h"
+#include "cli/compare/array/pt.h"
 
 static int parse(struct hk_array *array, const struct hk_file_bytes *file,
 		 char reason[HK_ARRAY_REASON_BYTES])
@@ -20,8 +20,7 @@ static int parse(struct hk_array *array, const struct hk_file_bytes *file,
 	return hk_array_refuse(reason, "neither a .npy file nor a .pt file of torch.save");
 }
 
-int hk_array_file_read(struct hk_array *array, const char *path,
-		       char reason[HK_ARRAY_REASON_BYTES])
+int hk_array_file_read(struct hk_array *array, const char *path, char reason[HK_ARRAY_REASON_BYTES])
 {
 	struct hk_file_bytes file;
 

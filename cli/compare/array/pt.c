@@ -1,11 +1,11 @@
-#include "cli/compare/foreign/pt.h"
+#include "cli/compare/array/pt.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/compare/foreign/pickle.h"
-#include "cli/compare/foreign/zip.h"
+#include "cli/compare/array/pickle.h"
+#include "cli/compare/array/zip.h"
 
 #define PICKLE_BYTES_MAX (16u << 20)
 #define EXPANDED_BYTES_MAX (4ull << 30) /* of a view that repeats elements of its storage */

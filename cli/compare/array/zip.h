@@ -1,7 +1,7 @@
 /* zip.h: finds entries of a ZIP archive in memory that are stored, not compressed, as torch.save
  * writes them. ZIP64 too. Everything is checked. Pure. */
-#ifndef HK_CLI_COMPARE_FOREIGN_ZIP_H
-#define HK_CLI_COMPARE_FOREIGN_ZIP_H
+#ifndef HK_CLI_COMPARE_ARRAY_ZIP_H
+#define HK_CLI_COMPARE_ARRAY_ZIP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* pt.h: parses the .pt files in which torch.save wrote one tensor: a ZIP archive with a pickle and
  * the bytes of storages. Pure. */
-#ifndef HK_CLI_COMPARE_FOREIGN_PT_H
-#define HK_CLI_COMPARE_FOREIGN_PT_H
+#ifndef HK_CLI_COMPARE_ARRAY_PT_H
+#define HK_CLI_COMPARE_ARRAY_PT_H
 
 #include <stdbool.h>
 
-#include "cli/compare/foreign/array.h"
+#include "cli/compare/array/array.h"
 
 /* Whether BYTES begin as a ZIP archive does. */
 bool hk_pt_recognises(const void *bytes, size_t size);

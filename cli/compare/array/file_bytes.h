@@ -1,7 +1,7 @@
 /* file_bytes.h: a whole file in memory. A copy, not a mapping: another process may cut the file
  * while it is read. One owner. */
-#ifndef HK_CLI_COMPARE_FOREIGN_FILE_BYTES_H
-#define HK_CLI_COMPARE_FOREIGN_FILE_BYTES_H
+#ifndef HK_CLI_COMPARE_ARRAY_FILE_BYTES_H
+#define HK_CLI_COMPARE_ARRAY_FILE_BYTES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "cli/compare/foreign/pickle_machine.h"
+#include "cli/compare/array/pickle_machine.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -91,9 +91,8 @@ static int tuple(struct hk_pickle_machine *machine, size_t count)
 	if (count > stack->count || machine->items.count + count > UINT32_MAX) {
 		return -EINVAL;
 	}
-	struct hk_pickle_value value = {
-	    .kind = HK_PICKLE_TUPLE,
-	    .tuple = {(uint32_t)machine->items.count, (uint32_t)count}};
+	struct hk_pickle_value value = {.kind = HK_PICKLE_TUPLE,
+					.tuple = {(uint32_t)machine->items.count, (uint32_t)count}};
 	for (size_t i = stack->count - count; i < stack->count; i++) {
 		if (stack->list[i].kind == HK_PICKLE_MARK) {
 			return -EINVAL;
@@ -178,9 +177,9 @@ static int push_text(struct hk_pickle_machine *machine, unsigned length_bytes)
 	if (!take_number(machine, length_bytes, &length) || !(text = take(machine, length))) {
 		return -EINVAL;
 	}
-	return push(machine, (struct hk_pickle_value){
-				 .kind = HK_PICKLE_TEXT,
-				 .text = {(const char *)text, (size_t)length}});
+	return push(machine,
+		    (struct hk_pickle_value){.kind = HK_PICKLE_TEXT,
+					     .text = {(const char *)text, (size_t)length}});
 }
 
 static bool take_line(struct hk_pickle_machine *machine, struct hk_pickle_text *line)
@@ -190,8 +189,7 @@ static bool take_line(struct hk_pickle_machine *machine, struct hk_pickle_text *
 	if (!newline) {
 		return false;
 	}
-	*line = (struct hk_pickle_text){(const char *)machine->at,
-					(size_t)(newline - machine->at)};
+	*line = (struct hk_pickle_text){(const char *)machine->at, (size_t)(newline - machine->at)};
 	machine->at = newline + 1;
 	return true;
 }

@@ -1,4 +1,4 @@
-#include "cli/compare/foreign/zip.h"
+#include "cli/compare/array/zip.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "cli/compare/foreign/npy.h"
+#include "cli/compare/array/npy.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -148,7 +148,8 @@ static enum hk_dtype dtype_of(const char *descr, bool *ret_swap)
 		return HK_DTYPE_BF16;
 	}
 	/* "<U2" is text, "<u2" numbers: hk_dtype_parse takes both. */
-	bool named = (native[0] == '<' || native[0] == '|') && native[1] && strchr("biuf", native[1]);
+	bool named =
+	    (native[0] == '<' || native[0] == '|') && native[1] && strchr("biuf", native[1]);
 	return named ? hk_dtype_parse(native) : HK_DTYPE_NONE;
 }
 

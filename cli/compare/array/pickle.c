@@ -1,10 +1,10 @@
-#include "cli/compare/foreign/pickle.h"
+#include "cli/compare/array/pickle.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/compare/foreign/pickle_machine.h"
+#include "cli/compare/array/pickle_machine.h"
 
 #define STORAGES_MAX 4u /* one tensor has one; wrappers may carry others */
 
@@ -26,11 +26,11 @@ static const struct {
 	const char *name;
 	enum hk_dtype dtype;
 } storage_classes[] = {
-    {"FloatStorage", HK_DTYPE_F32},	{"DoubleStorage", HK_DTYPE_F64},
-    {"HalfStorage", HK_DTYPE_F16},	{"BFloat16Storage", HK_DTYPE_BF16},
-    {"LongStorage", HK_DTYPE_I64},	{"IntStorage", HK_DTYPE_I32},
-    {"ShortStorage", HK_DTYPE_I16},	{"CharStorage", HK_DTYPE_I8},
-    {"ByteStorage", HK_DTYPE_U8},	{"BoolStorage", HK_DTYPE_BOOL},
+    {"FloatStorage", HK_DTYPE_F32},    {"DoubleStorage", HK_DTYPE_F64},
+    {"HalfStorage", HK_DTYPE_F16},     {"BFloat16Storage", HK_DTYPE_BF16},
+    {"LongStorage", HK_DTYPE_I64},     {"IntStorage", HK_DTYPE_I32},
+    {"ShortStorage", HK_DTYPE_I16},    {"CharStorage", HK_DTYPE_I8},
+    {"ByteStorage", HK_DTYPE_U8},      {"BoolStorage", HK_DTYPE_BOOL},
     {"UntypedStorage", HK_DTYPE_NONE},
 };
 
@@ -72,8 +72,8 @@ static bool persistent(struct hk_pickle_machine *machine, const struct hk_pickle
 		return false;
 	}
 	storage->key = key->text;
-	*result = (struct hk_pickle_value){.kind = HK_PICKLE_STORAGE,
-					   .storage = parser->storage_count++};
+	*result =
+	    (struct hk_pickle_value){.kind = HK_PICKLE_STORAGE, .storage = parser->storage_count++};
 	return true;
 }
 
@@ -81,8 +81,7 @@ static bool persistent(struct hk_pickle_machine *machine, const struct hk_pickle
 static bool numbers(const struct hk_pickle_machine *machine, const struct hk_pickle_value *tuple,
 		    int64_t list[HK_TENSOR_DIMENSIONS])
 {
-	if (!tuple || tuple->kind != HK_PICKLE_TUPLE ||
-	    tuple->tuple.count > HK_TENSOR_DIMENSIONS) {
+	if (!tuple || tuple->kind != HK_PICKLE_TUPLE || tuple->tuple.count > HK_TENSOR_DIMENSIONS) {
 		return false;
 	}
 	for (uint32_t i = 0; i < tuple->tuple.count; i++) {
@@ -100,7 +99,8 @@ static bool tensor_dtype(struct parser *parser, const struct hk_pickle_value *dt
 {
 	char name[32];
 
-	if (!dtype || dtype->kind != HK_PICKLE_GLOBAL || dtype->global.name.length >= sizeof(name)) {
+	if (!dtype || dtype->kind != HK_PICKLE_GLOBAL ||
+	    dtype->global.name.length >= sizeof(name)) {
 		return false;
 	}
 	memcpy(name, dtype->global.name.text, dtype->global.name.length);
@@ -157,8 +157,8 @@ static bool rebuild_parameter(struct hk_pickle_machine *machine,
 	return true;
 }
 
-static bool rebuild_size(struct hk_pickle_machine *machine,
-			 const struct hk_pickle_value *arguments, struct hk_pickle_value *result)
+static bool rebuild_size(struct hk_pickle_machine *machine, const struct hk_pickle_value *arguments,
+			 struct hk_pickle_value *result)
 {
 	return rebuild_parameter(machine, arguments, result);
 }

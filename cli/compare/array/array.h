@@ -1,6 +1,6 @@
 /* array.h: one tensor that was read from a file of another tool. Plain values, one owner. */
-#ifndef HK_CLI_COMPARE_FOREIGN_ARRAY_H
-#define HK_CLI_COMPARE_FOREIGN_ARRAY_H
+#ifndef HK_CLI_COMPARE_ARRAY_ARRAY_H
+#define HK_CLI_COMPARE_ARRAY_ARRAY_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "cli/compare/foreign/file_bytes.h"
+#include "cli/compare/array/file_bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>

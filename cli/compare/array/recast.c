@@ -1,4 +1,4 @@
-#include "cli/compare/foreign/recast.h"
+#include "cli/compare/array/recast.h"
 
 #include <errno.h>
 #include <math.h>
@@ -66,8 +66,8 @@ int hk_array_recast(struct hk_array *array, enum hk_dtype dtype)
 	    dtype != HK_DTYPE_BF16) {
 		return -EINVAL;
 	}
-	uint8_t *memory = __builtin_mul_overflow(array->count, size, &bytes) ? NULL
-									    : malloc(bytes + 1);
+	uint8_t *memory =
+	    __builtin_mul_overflow(array->count, size, &bytes) ? NULL : malloc(bytes + 1);
 	if (!memory) {
 		return -ENOMEM;
 	}

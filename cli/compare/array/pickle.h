@@ -1,9 +1,9 @@
 /* pickle.h: what a pickle of one torch tensor says about it. The few opcodes that torch.save writes
  * are followed, a list of functions is known by name, and nothing is called. Pure. */
-#ifndef HK_CLI_COMPARE_FOREIGN_PICKLE_H
-#define HK_CLI_COMPARE_FOREIGN_PICKLE_H
+#ifndef HK_CLI_COMPARE_ARRAY_PICKLE_H
+#define HK_CLI_COMPARE_ARRAY_PICKLE_H
 
-#include "cli/compare/foreign/array.h"
+#include "cli/compare/array/array.h"
 
 /* A tensor as a view of a storage, which lies elsewhere. */
 struct hk_pickled_tensor {
