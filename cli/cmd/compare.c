@@ -48,7 +48,9 @@ struct arguments {
 
 static const struct argp_option options[] = {
     {"format", OPTION_FORMAT, "FORMAT", 0,
-     "text (default), csv with all rows and numbers, json, or html", 0},
+     "text (default), csv with all rows and numbers, json, html; or the columns of msprobe: "
+     "msprobe-csv, or of ptdbg_ascend: ptdbg-csv, ptdbg-csv-any-shape",
+     0},
     {"map", OPTION_MAP, "FILE", 0,
      "Read from FILE which names, ranks and shards of A and B belong together", 0},
     HK_OPTION_RANKS,

@@ -18,7 +18,10 @@ struct hk_comparison_format {
 	X(text)                  \
 	X(csv)                   \
 	X(json)                  \
-	X(html)
+	X(html)                  \
+	X(msprobe_csv)           \
+	X(ptdbg_csv)             \
+	X(ptdbg_csv_any_shape)
 
 #define HK_COMPARISON_FORMAT_DECLARE(name) \
 	extern const struct hk_comparison_format hk_comparison_format_##name;

@@ -31,6 +31,22 @@ void hk_msprobe_api_name(char name[HK_MSPROBE_NAME_BYTES], const char *type, con
 	snprintf(name, HK_MSPROBE_NAME_BYTES, "%s.%s", type, operation);
 }
 
+void hk_msprobe_api_text(char text[HK_MSPROBE_NAME_BYTES], const char *name)
+{
+	const char *type = NULL, *operation = name;
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		size_t length = strlen(types[i].prefix);
+		if (!strncmp(name, types[i].prefix, length) &&
+		    length > (size_t)(operation - name)) {
+			type = types[i].type;
+			operation = name + length;
+		}
+	}
+	snprintf(text, HK_MSPROBE_NAME_BYTES, "%s%s%s", type ? type : "", type ? "." : "",
+		 operation);
+}
+
 /* Cuts the part behind the last dot off TEXT. Returns it, or NULL. */
 static char *part_cut(char *text)
 {

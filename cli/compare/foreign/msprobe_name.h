@@ -23,6 +23,9 @@ bool hk_msprobe_name_parse(struct hk_msprobe_name *name, const char *text);
 /* Writes the API that TYPE ("Functional", "Tensor") and OPERATION stand for, as rows name it. */
 void hk_msprobe_api_name(char name[HK_MSPROBE_NAME_BYTES], const char *type, const char *operation);
 
+/* Writes the API of a row, "torch.nn.functional.conv2d", as the tools do: "Functional.conv2d". */
+void hk_msprobe_api_text(char text[HK_MSPROBE_NAME_BYTES], const char *name);
+
 /* Writes the frame TEXT, "File /a.py, line 3, in f, \n code", as "/a.py:3 f"; any other text stays.
  */
 void hk_msprobe_frame(char frame[HK_MSPROBE_NAME_BYTES], const char *text);

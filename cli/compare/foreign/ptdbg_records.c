@@ -66,7 +66,7 @@ static int call_enter(struct reader *reader, const struct hk_ptdbg_name *name)
 		return 0;
 	}
 	snprintf(reader->call, sizeof(reader->call), "%s", key);
-	reader->sequence++;
+	reader->sequence = name->has_firing ? name->firing : reader->sequence + 1;
 	reader->stack = HK_DUMP_NONE;
 	reader->call_first = hk_foreign_rows_count(reader->rows);
 	return number_count(reader, name);
@@ -167,7 +167,8 @@ static int tensor_add(struct reader *reader, const char *text, const struct hk_p
 				  .role = name->role,
 				  .name = name->api,
 				  .number = reader->number,
-				  .slot = name->slot,
+				  /* A result that is no tuple has no place. */
+				  .slot = name->slot[0] ? name->slot : "0",
 				  .stack = reader->stack};
 
 	if (!dtype || !shape_take(json_array_get(record, 4), &row, shape)) {
