@@ -26,6 +26,16 @@ int numbers_statistics(unsigned index, const struct hk_tensor *tensor,
 	return hk_statistics_take_with(hk_kernels_all[index], tensor, statistics);
 }
 
+/* Takes the statistics TIMES times, without ctypes between. */
+void numbers_repeat(const struct hk_tensor *tensor, unsigned times)
+{
+	struct hk_statistics statistics;
+
+	for (; times; times--) {
+		hk_statistics_take(tensor, &statistics);
+	}
+}
+
 int numbers_difference(const struct hk_tensor *a, const struct hk_tensor *b,
 		       struct hk_difference *difference)
 {

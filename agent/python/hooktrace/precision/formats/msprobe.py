@@ -60,14 +60,14 @@ def scalar(text: str) -> Any:
 
 
 def statistics(row: Any) -> Dict[str, Any]:
-    """Max, Min, Mean and Norm: of integers with dimensions msprobe has no mean and norm."""
+    """Max, Min, Mean and Norm; of bool, and of integers with dimensions, msprobe has no mean and no norm."""
     figures = numbers.figures(row)
     values: List[Any] = list(figures)
     if row.dtype == "bool":
         values = [None if value is None else bool(value) for value in values]
     elif "int" in row.dtype:
         values = [None if value is None else int(value) for value in values]
-    if row.shape and row.count and (row.dtype == "bool" or "int" in row.dtype):
+    if row.dtype == "bool" or (row.shape and "int" in row.dtype):
         values[2:] = [None, None]
     return dict(zip(("Max", "Min", "Mean", "Norm"), values))
 
