@@ -43,6 +43,7 @@ PyMODINIT_FUNC PyInit__native(void)
 	    hk_tracer_add,
 	    hk_apis_add,
 #ifdef HK_PRECISION
+	    hk_values_add,
 	    hk_reading_add,
 #endif
 	};
