@@ -43,13 +43,14 @@ static void evidence_take(struct finder *finder, const struct hk_judge *judge)
 		if (judged.known && judged.inputs_equal) {
 			struct evidence *one = &finder->of_name[call->name];
 			one->equal += judged.outputs_equal;
-			one->broken += !judged.outputs_equal;
+			one->broken += judged.outputs_broken;
 			finder->all.equal += judged.outputs_equal;
-			finder->all.broken += !judged.outputs_equal;
+			finder->all.broken += judged.outputs_broken;
 		}
 	}
 	for (size_t i = 0; !finder->seen_equal && i < judge->pair->count; i++) {
-		finder->seen_equal = judge->pair->matches[i].level == HK_MATCH_EQUAL;
+		const struct hk_match *match = &judge->pair->matches[i];
+		finder->seen_equal = match->level == HK_MATCH_EQUAL && match->why == HK_WHY_NUMBERS;
 	}
 }
 
@@ -77,7 +78,8 @@ static bool operator_is_wrong(const struct walk *walk, const struct hk_call *cal
 	if (!judged->known || judged->worst_output == HK_MATCH_NONE) {
 		return false;
 	}
-	*ret_bitwise = judged->inputs_equal && bits_expected(walk->finder, call, judged);
+	*ret_bitwise = judged->inputs_equal && judged->outputs_broken &&
+		       bits_expected(walk->finder, call, judged);
 	if (*ret_bitwise) {
 		return true;
 	}
@@ -137,7 +139,7 @@ static bool is_sudden(const struct walk *walk, uint32_t index)
 	const struct hk_rank_pair *pair = walk->judge->pair;
 	const struct hk_match *match = &pair->matches[index];
 
-	if (walk->clean && walk->finder->seen_equal && is_alike(pair, match)) {
+	if (walk->clean && walk->finder->seen_equal && match->other_bits && is_alike(pair, match)) {
 		return true;
 	}
 	return match->level == HK_MATCH_DIFFERS &&

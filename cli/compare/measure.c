@@ -10,46 +10,45 @@
 /* One side of a match. */
 struct operand {
 	struct hk_dump_row row;
-	const void *elements; /* NULL: statistics only */
-	struct hk_tensor tensor;
+	struct hk_tensor tensor; /* without data: statistics only */
+	struct hk_joined joined;
+	bool is_joined;
 };
 
-static void operand_take(struct operand *operand, struct hk_values *values, uint32_t index)
+/* Reads row INDEX. Returns 0, or an error of hk_shards_join. */
+static int operand_take(struct operand *operand, struct hk_shards *shards,
+			enum hk_mapping_side side, struct hk_values *values, uint32_t index)
 {
-	values->ops->row(values, index, &operand->row);
-	operand->elements = NULL;
-	operand->tensor = (struct hk_tensor){.dtype = operand->row.dtype,
+	int r = hk_shards_join(shards, side, values, index, &operand->joined);
+
+	operand->is_joined = r == 1;
+	if (operand->is_joined) {
+		operand->row = operand->joined.row;
+		operand->row.shape = operand->joined.shape;
+	} else {
+		operand->joined.elements = NULL;
+		values->ops->row(values, index, &operand->row);
+	}
+	operand->tensor = (struct hk_tensor){.data = operand->joined.elements,
+					     .dtype = operand->row.dtype,
 					     .dimensions = operand->row.dimensions,
 					     .shape = operand->row.shape};
+	return r < 0 ? r : 0;
 }
 
-/* A tool may store elements alone. */
-static void statistics_fill(struct operand *operand)
-{
-	if (operand->row.flags & HK_DUMP_NO_STATISTICS) {
-		(void)hk_statistics_take(&operand->tensor, &operand->row.statistics);
-	}
-}
-
-/* Reads the elements of both sides. Returns whether they are there. */
-static bool elements_read(struct hk_rank_pair *pair, const struct hk_match *match,
-			  struct operand *a, struct operand *b)
+/* Reads the elements of row INDEX. Returns whether they are there. */
+static bool operand_read(struct operand *operand, struct hk_values *values, uint32_t index)
 {
 	const char *reason;
 
-	if (!a->row.has_payload || !b->row.has_payload) {
-		return false;
+	if (!operand->is_joined && operand->row.has_payload) {
+		operand->tensor.data = values->ops->elements(values, index, &reason);
 	}
-	a->elements = pair->a->ops->elements(pair->a, match->a, &reason);
-	b->elements = a->elements ? pair->b->ops->elements(pair->b, match->b, &reason) : NULL;
-	a->tensor.data = a->elements;
-	b->tensor.data = b->elements;
-	if (!a->elements || !b->elements) {
-		return false;
+	/* A tool may store elements alone. */
+	if (operand->tensor.data && (operand->row.flags & HK_DUMP_NO_STATISTICS)) {
+		(void)hk_statistics_take(&operand->tensor, &operand->row.statistics);
 	}
-	statistics_fill(a);
-	statistics_fill(b);
-	return true;
+	return operand->tensor.data != NULL;
 }
 
 /* ---- values that are no tensors ---- */
@@ -211,6 +210,7 @@ static int elements_measure(const struct hk_rank_pair *pair, struct hk_match *ma
 	match->difference = difference;
 	match->error = elements_error(difference, b);
 	match_judge(pair, match, a, b);
+	match->other_bits |= difference->equal != difference->count;
 	if (match->shape == HK_SHAPE_TRANSPOSED && a->row.dtype == b->row.dtype &&
 	    difference->equal == difference->count) {
 		match->level = HK_MATCH_EQUAL;
@@ -231,7 +231,38 @@ static bool is_equal(const struct hk_match *match, const struct hk_dump_row *a,
 	       a->statistics.digest == b->statistics.digest;
 }
 
-int hk_measure_match(struct hk_rank_pair *pair, struct hk_match *match)
+/* Compares A and B, which are there. Returns 0 or -ENOMEM. */
+static int operands_measure(struct hk_rank_pair *pair, struct hk_match *match, struct operand *a,
+			    struct operand *b)
+{
+	if (a->row.scalar && b->row.scalar) {
+		scalar_measure(match, &a->row, &b->row);
+		return 0;
+	}
+	match->shape = hk_shape_relation(&a->row, &b->row, match->swapped);
+	if (match->shape != HK_SHAPE_COUNT && (a->is_joined || b->is_joined)) {
+		match->shape = HK_SHAPE_JOINED;
+	}
+	if (is_equal(match, &a->row, &b->row)) {
+		match->level = HK_MATCH_EQUAL;
+		match->error = 0;
+		return 0;
+	}
+	match->other_bits = a->row.dtype != b->row.dtype ||
+			    (a->row.statistics.digest != 0 && b->row.statistics.digest != 0);
+	if (match->shape == HK_SHAPE_COUNT || !a->row.scalar != !b->row.scalar) {
+		match->why = HK_WHY_COUNT;
+		match->level = HK_MATCH_DIFFERS;
+		return 0;
+	}
+	if (operand_read(a, pair->a, match->a) && operand_read(b, pair->b, match->b)) {
+		return elements_measure(pair, match, a, b);
+	}
+	statistics_measure(pair, match, a, b);
+	return 0;
+}
+
+int hk_measure_match(struct hk_shards *shards, struct hk_rank_pair *pair, struct hk_match *match)
 {
 	struct operand a, b;
 
@@ -239,27 +270,18 @@ int hk_measure_match(struct hk_rank_pair *pair, struct hk_match *match)
 	if (match->a == HK_MATCH_NONE || match->b == HK_MATCH_NONE) {
 		return 0;
 	}
-	operand_take(&a, pair->a, match->a);
-	operand_take(&b, pair->b, match->b);
 	match->why = HK_WHY_NUMBERS;
-	if (a.row.scalar && b.row.scalar) {
-		scalar_measure(match, &a.row, &b.row);
-		return 0;
+	int r = operand_take(&a, shards, HK_SIDE_A, pair->a, match->a);
+	int of_b = operand_take(&b, shards, HK_SIDE_B, pair->b, match->b);
+	r = r ? r : of_b;
+	if (r == -ENOENT || r == -EINVAL) {
+		match->why = HK_WHY_SHARDS;
+		match->level = HK_MATCH_UNKNOWN;
+		r = 0;
+	} else if (r == 0) {
+		r = operands_measure(pair, match, &a, &b);
 	}
-	match->shape = hk_shape_relation(&a.row, &b.row, match->swapped);
-	if (is_equal(match, &a.row, &b.row)) {
-		match->level = HK_MATCH_EQUAL;
-		match->error = 0;
-		return 0;
-	}
-	if (match->shape == HK_SHAPE_COUNT || !a.row.scalar != !b.row.scalar) {
-		match->why = HK_WHY_COUNT;
-		match->level = HK_MATCH_DIFFERS;
-		return 0;
-	}
-	if (elements_read(pair, match, &a, &b)) {
-		return elements_measure(pair, match, &a, &b);
-	}
-	statistics_measure(pair, match, &a, &b);
-	return 0;
+	free(a.joined.elements);
+	free(b.joined.elements);
+	return r;
 }
