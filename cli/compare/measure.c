@@ -5,51 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/compare/operand.h"
 #include "cli/compare/shape.h"
-
-/* One side of a match. */
-struct operand {
-	struct hk_dump_row row;
-	struct hk_tensor tensor; /* without data: statistics only */
-	struct hk_joined joined;
-	bool is_joined;
-};
-
-/* Reads row INDEX. Returns 0, or an error of hk_shards_join. */
-static int operand_take(struct operand *operand, struct hk_shards *shards,
-			enum hk_mapping_side side, struct hk_values *values, uint32_t index)
-{
-	int r = hk_shards_join(shards, side, values, index, &operand->joined);
-
-	operand->is_joined = r == 1;
-	if (operand->is_joined) {
-		operand->row = operand->joined.row;
-		operand->row.shape = operand->joined.shape;
-	} else {
-		operand->joined.elements = NULL;
-		values->ops->row(values, index, &operand->row);
-	}
-	operand->tensor = (struct hk_tensor){.data = operand->joined.elements,
-					     .dtype = operand->row.dtype,
-					     .dimensions = operand->row.dimensions,
-					     .shape = operand->row.shape};
-	return r < 0 ? r : 0;
-}
-
-/* Reads the elements of row INDEX. Returns whether they are there. */
-static bool operand_read(struct operand *operand, struct hk_values *values, uint32_t index)
-{
-	const char *reason;
-
-	if (!operand->is_joined && operand->row.has_payload) {
-		operand->tensor.data = values->ops->elements(values, index, &reason);
-	}
-	/* A tool may store elements alone. */
-	if (operand->tensor.data && (operand->row.flags & HK_DUMP_NO_STATISTICS)) {
-		(void)hk_statistics_take(&operand->tensor, &operand->row.statistics);
-	}
-	return operand->tensor.data != NULL;
-}
 
 /* ---- values that are no tensors ---- */
 
@@ -99,7 +56,7 @@ static enum hk_match_level level_of(enum hk_verdict verdict)
 }
 
 static void match_judge(const struct hk_rank_pair *pair, struct hk_match *match,
-			const struct operand *a, const struct operand *b)
+			const struct hk_operand *a, const struct hk_operand *b)
 {
 	char reason[HK_VERDICT_ROOM];
 
@@ -117,13 +74,28 @@ static double wider(double error, double x, double y, double factor)
 	return apart > error ? apart : error;
 }
 
-/* A lower bound of |a - b| / |b|, from what the figures differ by. */
-static double statistics_error(const struct hk_statistics *a, const struct hk_statistics *b)
+/* Whether NaN or Inf are there in other numbers, or UNCOUNTED, on one side only. */
+static bool is_unlike(uint64_t a, uint64_t b, bool uncounted)
 {
-	double root = sqrt((double)b->count), apart = 0;
+	return uncounted ? !a != !b : a != b;
+}
 
-	if (a->nans != b->nans || a->positive_infs != b->positive_infs ||
-	    a->negative_infs != b->negative_infs) {
+/* The norm of B, or one that it does not exceed. */
+static double norm_of(const struct hk_statistics *b, double root)
+{
+	return isnan(b->l2) ? root * fmax(fabs(b->max), fabs(b->min)) : b->l2;
+}
+
+/* A lower bound of |a - b| / |b|, from what the figures differ by. */
+static double statistics_error(const struct hk_statistics *a, const struct hk_statistics *b,
+			       bool uncounted)
+{
+	double root = sqrt((double)b->count), apart = 0, norm = norm_of(b, root);
+	bool infs_known = !uncounted || a->nans == 0;
+
+	if (is_unlike(a->nans, b->nans, uncounted) ||
+	    (infs_known && (is_unlike(a->positive_infs, b->positive_infs, uncounted) ||
+			    is_unlike(a->negative_infs, b->negative_infs, uncounted)))) {
 		return INFINITY;
 	}
 	apart = wider(apart, a->l2, b->l2, 1);
@@ -131,24 +103,25 @@ static double statistics_error(const struct hk_statistics *a, const struct hk_st
 	apart = wider(apart, a->deviation, b->deviation, root);
 	apart = wider(apart, a->max, b->max, 1);
 	apart = wider(apart, a->min, b->min, 1);
-	return apart == 0 ? 0 : b->l2 > 0 ? apart / b->l2 : 1;
+	return apart == 0 ? 0 : norm > 0 ? apart / norm : 1;
 }
 
 static void statistics_measure(const struct hk_rank_pair *pair, struct hk_match *match,
-			       const struct operand *a, const struct operand *b)
+			       const struct hk_operand *a, const struct hk_operand *b)
 {
 	if ((a->row.flags | b->row.flags) & HK_DUMP_NO_STATISTICS) {
 		match->why = HK_WHY_DTYPE;
 		match->level = HK_MATCH_UNKNOWN;
 		return;
 	}
-	match->error = statistics_error(&a->row.statistics, &b->row.statistics);
+	match->error = statistics_error(&a->row.statistics, &b->row.statistics,
+					a->values->uncounted || b->values->uncounted);
 	match_judge(pair, match, a, b);
 }
 
 /* ---- elements ---- */
 
-static double elements_error(const struct hk_difference *difference, const struct operand *b)
+static double elements_error(const struct hk_difference *difference, const struct hk_operand *b)
 {
 	if (difference->only_a || difference->only_b) {
 		return INFINITY;
@@ -160,7 +133,7 @@ static double elements_error(const struct hk_difference *difference, const struc
 }
 
 /* Compares A with B, the dimensions SWAPPED of B exchanged if not NULL. */
-static int difference_take(const struct operand *a, const struct operand *b,
+static int difference_take(const struct hk_operand *a, const struct hk_operand *b,
 			   const uint8_t swapped[2], struct hk_difference *difference)
 {
 	uint64_t shape[HK_TENSOR_DIMENSIONS];
@@ -177,7 +150,7 @@ static int difference_take(const struct operand *a, const struct operand *b,
 
 /* A square matrix that was transposed by mistake has the right shape. */
 static void transposed_try(const struct hk_rank_pair *pair, struct hk_match *match,
-			   const struct operand *a, const struct operand *b)
+			   const struct hk_operand *a, const struct hk_operand *b)
 {
 	struct hk_difference difference;
 	char reason[HK_VERDICT_ROOM];
@@ -193,7 +166,7 @@ static void transposed_try(const struct hk_rank_pair *pair, struct hk_match *mat
 }
 
 static int elements_measure(const struct hk_rank_pair *pair, struct hk_match *match,
-			    const struct operand *a, const struct operand *b)
+			    const struct hk_operand *a, const struct hk_operand *b)
 {
 	struct hk_difference *difference = malloc(sizeof(*difference));
 
@@ -232,8 +205,8 @@ static bool is_equal(const struct hk_match *match, const struct hk_dump_row *a,
 }
 
 /* Compares A and B, which are there. Returns 0 or -ENOMEM. */
-static int operands_measure(struct hk_rank_pair *pair, struct hk_match *match, struct operand *a,
-			    struct operand *b)
+static int operands_measure(struct hk_rank_pair *pair, struct hk_match *match, struct hk_operand *a,
+			    struct hk_operand *b)
 {
 	if (a->row.scalar && b->row.scalar) {
 		scalar_measure(match, &a->row, &b->row);
@@ -255,24 +228,30 @@ static int operands_measure(struct hk_rank_pair *pair, struct hk_match *match, s
 		match->level = HK_MATCH_DIFFERS;
 		return 0;
 	}
-	if (operand_read(a, pair->a, match->a) && operand_read(b, pair->b, match->b)) {
-		return elements_measure(pair, match, a, b);
+	if (!hk_operands_read(a, b, match->shape == HK_SHAPE_TRANSPOSED)) {
+		statistics_measure(pair, match, a, b);
+		return 0;
 	}
-	statistics_measure(pair, match, a, b);
-	return 0;
+	/* The digest of other tools' elements is known now. */
+	if (is_equal(match, &a->row, &b->row)) {
+		match->level = HK_MATCH_EQUAL;
+		match->error = 0;
+		return 0;
+	}
+	return elements_measure(pair, match, a, b);
 }
 
 int hk_measure_match(struct hk_shards *shards, struct hk_rank_pair *pair, struct hk_match *match)
 {
-	struct operand a, b;
+	struct hk_operand a, b;
 
 	match->error = NAN;
 	if (match->a == HK_MATCH_NONE || match->b == HK_MATCH_NONE) {
 		return 0;
 	}
 	match->why = HK_WHY_NUMBERS;
-	int r = operand_take(&a, shards, HK_SIDE_A, pair->a, match->a);
-	int of_b = operand_take(&b, shards, HK_SIDE_B, pair->b, match->b);
+	int r = hk_operand_init(&a, shards, HK_SIDE_A, pair->a, match->a);
+	int of_b = hk_operand_init(&b, shards, HK_SIDE_B, pair->b, match->b);
 	r = r ? r : of_b;
 	if (r == -ENOENT || r == -EINVAL) {
 		match->why = HK_WHY_SHARDS;
@@ -281,7 +260,7 @@ int hk_measure_match(struct hk_shards *shards, struct hk_rank_pair *pair, struct
 	} else if (r == 0) {
 		r = operands_measure(pair, match, &a, &b);
 	}
-	free(a.joined.elements);
-	free(b.joined.elements);
+	hk_operand_fini(&a);
+	hk_operand_fini(&b);
 	return r;
 }

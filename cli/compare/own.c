@@ -100,7 +100,8 @@ static void own_close(struct hk_values *values)
 	free(own);
 }
 
-static const struct hk_values_ops ops = {row, elements, stack, own_close};
+static const struct hk_values_ops ops = {
+    .row = row, .elements = elements, .stack = stack, .close = own_close};
 
 static struct hk_values *own_open(const struct hk_source_part *part,
 				  char reason[HK_SOURCE_REASON_BYTES])

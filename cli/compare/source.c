@@ -83,8 +83,8 @@ int hk_dump_set_open(struct hk_dump_set *set, const char *path, char reason[HK_S
 	set->source = source_of(path);
 	if (!set->source) {
 		snprintf(reason, HK_SOURCE_REASON_BYTES,
-			 "no format of dumps is recognised (expected a directory with "
-			 "rank<R>-<pid>.hkv files)");
+			 "no format of dumps is recognised (expected hooktrace's "
+			 "rank<R>-<pid>.hkv files, msprobe's dump.json or ptdbg_ascend's .pkl)");
 		return -EINVAL;
 	}
 	int r = parts_read(set, reason);

@@ -17,6 +17,12 @@
 
 struct hk_values;
 
+/* Which elements a tool kept of a tensor with more than 2 * EDGE: the first and the last EDGE, and
+ * of those between them every STEP-th, from the first. */
+struct hk_sampling {
+	uint64_t edge, step;
+};
+
 /* How the rows of a rank are read. `row` fills ROW, whose texts and shape live until `close`.
  * `elements` returns the elements of row INDEX, contiguous, until the next call for these values;
  * NULL with *REASON, a constant text. `stack` returns the number of frames of a row's stack,
@@ -25,6 +31,8 @@ struct hk_values_ops {
 	void (*row)(const struct hk_values *values, size_t index, struct hk_dump_row *row);
 	const void *(*elements)(struct hk_values *values, size_t index, const char **reason);
 	uint32_t (*stack)(struct hk_values *values, uint32_t stack, const char *const **ret_frames);
+	bool (*sampling)(const struct hk_values *values, size_t index,
+			 struct hk_sampling *ret_sampling);
 	void (*close)(struct hk_values *values);
 };
 
@@ -38,6 +46,8 @@ struct hk_values {
 	uint32_t rank;
 	const char *about; /* a JSON object: framework, version, ...; "{}" if the tool wrote none */
 	const char *damage; /* why rows may be missing, or NULL */
+	bool uncounted; /* NaN and Inf in statistics are not counted: 1 means that there are some,
+			   and with NaN nothing is known of Inf */
 };
 
 /* One rank of a dump. A rank has several parts if several processes had its number. */
@@ -66,7 +76,10 @@ struct hk_source {
 };
 
 /* The sources in the order in which they are asked whether they recognise a path. */
-#define HK_SOURCES(X) X(own)
+#define HK_SOURCES(X) \
+	X(own)        \
+	X(msprobe)    \
+	X(ptdbg)
 
 #define HK_SOURCE_DECLARE(name) extern const struct hk_source hk_source_##name;
 HK_SOURCES(HK_SOURCE_DECLARE)
