@@ -217,7 +217,7 @@ static int judge(const struct hk_comparison *comparison)
 	const size_t *levels = comparison->levels;
 	size_t agree = levels[HK_MATCH_EQUAL] + levels[HK_MATCH_AGREES], all = 0;
 
-	for (int i = 0; i < HK_MATCH_LEVELS; i++) {
+	for (int i = HK_MATCH_EQUAL; i < HK_MATCH_LEVELS; i++) {
 		all += levels[i];
 	}
 	return agree == all ? EXIT_AGREE : EXIT_DIFFER;

@@ -10,6 +10,7 @@
 #include "cli/compare/match.h"
 #include "cli/compare/measure.h"
 #include "cli/compare/ranks.h"
+#include "cli/compare/shards.h"
 
 #define PROGRESS_EVERY 256u /* rows */
 
@@ -17,6 +18,7 @@ struct run {
 	struct hk_comparison *comparison;
 	const struct hk_compare_options *options;
 	struct hk_names *names;
+	struct hk_shards *shards;
 	uint64_t done, total; /* rows */
 };
 
@@ -35,7 +37,7 @@ static int pair_measure(struct run *run, struct hk_rank_pair *pair)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < pair->count; i++) {
-		r = hk_measure_match(pair, &pair->matches[i]);
+		r = hk_measure_match(run->shards, pair, &pair->matches[i]);
 		if (++run->done % PROGRESS_EVERY == 0) {
 			run->options->progress(run->options->context, run->done, run->total);
 		}
@@ -52,6 +54,7 @@ static int pairs_measure(struct run *run)
 		r = pair_match(run, &comparison->pairs[i]);
 		run->total += comparison->pairs[i].count;
 	}
+	r = r ? r : hk_shards_mark_replicated(comparison, run->options->mapping);
 	for (size_t i = 0; r == 0 && i < comparison->pair_count; i++) {
 		r = pair_measure(run, &comparison->pairs[i]);
 	}
@@ -171,7 +174,10 @@ int hk_compare_dumps(struct hk_comparison *comparison, const struct hk_compare_o
 	run.names = hk_names_new(options->mapping);
 	int r = run.names ? sides_open(&run, reason) : -ENOMEM;
 	r = r ? r : ranks_open(&run, reason);
+	run.shards = r ? NULL : hk_shards_new(comparison, options->mapping);
+	r = r || run.shards ? r : -ENOMEM;
 	r = r ? r : pairs_measure(&run);
+	hk_shards_free(run.shards);
 	r = r ? r : flow_judge(comparison);
 	hk_names_free(run.names);
 	if (r < 0) {

@@ -15,6 +15,8 @@
 
 /* Of a row, from best to worst. */
 enum hk_match_level {
+	HK_MATCH_ELSEWHERE, /* not counted: another pair of ranks has this row, which is replicated
+			     */
 	HK_MATCH_EQUAL,	    /* the same elements, bit by bit */
 	HK_MATCH_AGREES,    /* as close as the narrower dtype allows */
 	HK_MATCH_UNMATCHED, /* only one side has the row */
@@ -33,6 +35,7 @@ enum hk_match_why {
 	HK_WHY_ROUNDING, /* FOLLOWS: the errors of the inputs explain the row's */
 	HK_WHY_LATER,	 /* FOLLOWS: comes from outside, after the first divergence */
 	HK_WHY_BITS,	 /* DIFFERS: the runs were the same bit by bit until here */
+	HK_WHY_SHARDS,	 /* a shard is missing, or the shapes of shards do not fit together */
 	HK_WHY_DTYPE,	 /* a dtype is unknown, or there are no statistics */
 	HK_WHY_STEP,	 /* UNMATCHED: the other side lacks the step */
 	HK_WHY_CALL,	 /* UNMATCHED: the other side's step lacks the call */
@@ -55,6 +58,7 @@ struct hk_match {
 	enum hk_match_level level;
 	enum hk_match_shape shape;
 	uint8_t swapped[2]; /* TRANSPOSED: dimensions of B */
+	bool other_bits;    /* the elements are known not to be the same bit by bit */
 	bool transposed;    /* differs as it stands, and agrees with B transposed in `swapped` */
 	enum hk_match_why why;
 	/* With the elements of both sides: all numbers. NULL: equal, statistics only, or unmatched.

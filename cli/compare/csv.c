@@ -124,7 +124,9 @@ static int csv_write(const struct hk_comparison *comparison, FILE *output)
 	for (size_t i = 0; i < comparison->pair_count; i++) {
 		const struct hk_rank_pair *pair = &comparison->pairs[i];
 		for (size_t j = 0; j < pair->count; j++) {
-			row_write(output, pair, &pair->matches[j]);
+			if (pair->matches[j].level != HK_MATCH_ELSEWHERE) {
+				row_write(output, pair, &pair->matches[j]);
+			}
 		}
 	}
 	return ferror(output) ? -EIO : 0;

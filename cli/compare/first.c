@@ -26,8 +26,7 @@ struct walk {
 	const struct hk_judge *judge;
 	struct hk_first found;
 	struct hk_background background;
-	bool bits;  /* of each row it is known whether it is equal bit by bit */
-	bool clean; /* so it is, and no row so far differs by a bit */
+	bool clean; /* no row so far differs by a bit */
 };
 
 /* ---- evidence ---- */
@@ -44,13 +43,14 @@ static void evidence_take(struct finder *finder, const struct hk_judge *judge)
 		if (judged.known && judged.inputs_equal) {
 			struct evidence *one = &finder->of_name[call->name];
 			one->equal += judged.outputs_equal;
-			one->broken += !judged.outputs_equal;
+			one->broken += judged.outputs_broken;
 			finder->all.equal += judged.outputs_equal;
-			finder->all.broken += !judged.outputs_equal;
+			finder->all.broken += judged.outputs_broken;
 		}
 	}
 	for (size_t i = 0; !finder->seen_equal && i < judge->pair->count; i++) {
-		finder->seen_equal = judge->pair->matches[i].level == HK_MATCH_EQUAL;
+		const struct hk_match *match = &judge->pair->matches[i];
+		finder->seen_equal = match->level == HK_MATCH_EQUAL && match->why == HK_WHY_NUMBERS;
 	}
 }
 
@@ -78,8 +78,8 @@ static bool operator_is_wrong(const struct walk *walk, const struct hk_call *cal
 	if (!judged->known || judged->worst_output == HK_MATCH_NONE) {
 		return false;
 	}
-	*ret_bitwise =
-	    walk->bits && judged->inputs_equal && bits_expected(walk->finder, call, judged);
+	*ret_bitwise = walk->bits && judged->inputs_equal && judged->outputs_broken &&
+		       bits_expected(walk->finder, call, judged);
 	if (*ret_bitwise) {
 		return true;
 	}
@@ -139,7 +139,7 @@ static bool is_sudden(const struct walk *walk, uint32_t index)
 	const struct hk_rank_pair *pair = walk->judge->pair;
 	const struct hk_match *match = &pair->matches[index];
 
-	if (walk->clean && walk->finder->seen_equal && is_alike(pair, match)) {
+	if (walk->clean && walk->finder->seen_equal && match->other_bits && is_alike(pair, match)) {
 		return true;
 	}
 	return match->level == HK_MATCH_DIFFERS &&
@@ -262,25 +262,6 @@ static size_t place_of(const struct hk_calls *calls, size_t call)
 	return call - first;
 }
 
-/* Other tools' statistics have no digest: equal figures do not say that the elements are equal. */
-static bool has_bits(const struct hk_rank_pair *pair)
-{
-	for (size_t i = 0; i < pair->count; i++) {
-		const struct hk_match *match = &pair->matches[i];
-		struct hk_dump_row a, b;
-		if (match->b == HK_MATCH_NONE || match->a == HK_MATCH_NONE ||
-		    match->level == HK_MATCH_EQUAL || match->difference) {
-			continue;
-		}
-		pair->a->ops->row(pair->a, match->a, &a);
-		pair->b->ops->row(pair->b, match->b, &b);
-		if (!a.scalar && !b.scalar && (!a.statistics.digest || !b.statistics.digest)) {
-			return false;
-		}
-	}
-	return true;
-}
-
 static void pairs_walk(const struct finder *finder, const struct hk_judge *judges)
 {
 	struct hk_comparison *comparison = finder->comparison;
@@ -288,9 +269,7 @@ static void pairs_walk(const struct finder *finder, const struct hk_judge *judge
 	size_t best_place = SIZE_MAX;
 
 	for (size_t i = 0; i < comparison->pair_count; i++) {
-		bool bits = has_bits(&comparison->pairs[i]);
-		struct walk walk = {
-		    .finder = finder, .judge = &judges[i], .bits = bits, .clean = bits};
+		struct walk walk = {.finder = finder, .judge = &judges[i], .clean = true};
 		const struct hk_calls *calls = &comparison->pairs[i].a_calls;
 		size_t call = pair_walk(&walk);
 		if (call == SIZE_MAX) {

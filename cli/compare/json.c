@@ -33,7 +33,7 @@ static void side(struct hk_json *json, const char *key, const struct hk_dump_set
 static void levels(struct hk_json *json, const char *key, const size_t *counts)
 {
 	hk_json_open(json, key, '{');
-	for (int i = 0; i < HK_MATCH_LEVELS; i++) {
+	for (int i = HK_MATCH_EQUAL; i < HK_MATCH_LEVELS; i++) {
 		hk_json_uint(json, hk_label_level((enum hk_match_level)i), counts[i]);
 	}
 	hk_json_close(json, '}');

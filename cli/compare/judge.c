@@ -181,6 +181,7 @@ static void output_take(const struct hk_judge *judge, uint32_t row, struct hk_ju
 		return;
 	}
 	judged->outputs_equal = false;
+	judged->outputs_broken |= match->other_bits || match->level == HK_MATCH_DIFFERS;
 	unit_take(judge, match, judged, true);
 	judged->guessed |= !match->difference;
 	double error = error_of(match);

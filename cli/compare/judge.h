@@ -20,10 +20,11 @@ struct hk_judged {
 	bool known;	   /* each tensor that the call reads has its row of B */
 	bool inputs_equal; /* bit by bit; true without inputs */
 	bool outputs_equal;
-	bool alike;	    /* dtypes and devices of the outputs are the same on both sides */
-	bool exact;	    /* the worst output has an integer dtype, which nothing rounds */
-	bool guessed;	    /* an error is of statistics, so a lower bound */
-	double input_error; /* the largest; INFINITY if an input differs beyond a number */
+	bool outputs_broken; /* an output is known not to be equal bit by bit */
+	bool alike;	     /* dtypes and devices of the outputs are the same on both sides */
+	bool exact;	     /* the worst output has an integer dtype, which nothing rounds */
+	bool guessed;	     /* an error is of statistics, so a lower bound */
+	double input_error;  /* the largest; INFINITY if an input differs beyond a number */
 	double output_error;
 	uint32_t worst_input, worst_output; /* matches, or HK_MATCH_NONE */
 	double scale; /* root mean square of B's largest floating input; 0 without one. Sums of it

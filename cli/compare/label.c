@@ -137,8 +137,8 @@ const char *hk_label_dtypes(char text[HK_LABEL_BYTES], const struct hk_rank_pair
 
 const char *hk_label_level(enum hk_match_level level)
 {
-	static const char *const words[HK_MATCH_LEVELS] = {"equal", "yes",     "unmatched",
-							   "?",	    "follows", "no"};
+	static const char *const words[HK_MATCH_LEVELS] = {
+	    "elsewhere", "equal", "yes", "unmatched", "?", "follows", "no"};
 
 	return words[level];
 }
@@ -212,10 +212,17 @@ static void why_text(char *text, const struct hk_rank_pair *pair, const struct h
 	case HK_WHY_BITS:
 		snprintf(text, HK_LABEL_BYTES, "the runs were equal bit by bit until here");
 		return;
+	case HK_WHY_SHARDS:
+		snprintf(text, HK_LABEL_BYTES, "a shard is missing, or shards do not fit together");
+		return;
 	case HK_WHY_DTYPE:
 		snprintf(text, HK_LABEL_BYTES, "no elements and no statistics");
 		return;
 	default:
+		if (match->shape == HK_SHAPE_JOINED) {
+			snprintf(text, HK_LABEL_BYTES, "relative difference %.3g", match->error);
+			return;
+		}
 		hk_measure_verdict(pair, match, a, b, match->difference, text);
 	}
 }

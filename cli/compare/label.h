@@ -31,7 +31,7 @@ const char *hk_label_kind(enum hk_dump_kind kind);
 const char *hk_label_dtypes(char text[HK_LABEL_BYTES], const struct hk_rank_pair *pair,
 			    const struct hk_match *match);
 
-/* "equal", "yes", "no", "follows", "unmatched", "?". */
+/* "equal", "yes", "no", "follows", "unmatched", "?"; "elsewhere" is not counted. */
 const char *hk_label_level(enum hk_match_level level);
 
 /* Why MATCH has its level: "" if it is equal. */

@@ -189,6 +189,12 @@ static bool is_slot(const struct hk_dump_row *a, const struct hk_dump_row *b)
 	return a->role == b->role && strcmp(a->slot, b->slot) == 0;
 }
 
+/* Tools list the gradients of a call's arguments in orders of their own. */
+static bool is_slot_of_size(const struct hk_dump_row *a, const struct hk_dump_row *b)
+{
+	return is_slot(a, b) && a->statistics.count == b->statistics.count;
+}
+
 /* An argument may be passed by its place on one side and by keyword on the other. */
 static bool is_like(const struct hk_dump_row *a, const struct hk_dump_row *b)
 {
@@ -218,20 +224,31 @@ static bool row_pair(struct hk_rank_pair *pair, bool *taken, uint32_t a_row,
 	return false;
 }
 
+/* Pairs the rows of A's call that have no partner yet. */
+static void rows_pair_alike(struct hk_rank_pair *pair, bool *taken, const struct hk_call *a_call,
+			    const struct hk_call *b_call,
+			    bool (*alike)(const struct hk_dump_row *, const struct hk_dump_row *))
+{
+	for (uint32_t i = 0; i < a_call->count; i++) {
+		uint32_t row = pair->a_calls.rows[a_call->first + i];
+		if (pair->matches[row].b == HK_MATCH_NONE) {
+			row_pair(pair, taken, row, b_call, i, alike);
+		}
+	}
+}
+
 static void rows_pair(struct hk_rank_pair *pair, bool *taken, const struct hk_call *a_call,
 		      const struct hk_call *b_call)
 {
-	const uint32_t *rows = pair->a_calls.rows + a_call->first;
-	uint32_t left = 0;
+	bool gradients = a_call->phase == HK_DUMP_BACKWARD;
+	bool (*const alike[])(const struct hk_dump_row *, const struct hk_dump_row *) = {
+	    gradients ? is_slot_of_size : is_slot, is_like, is_slot};
 
 	for (uint32_t i = 0; i < a_call->count; i++) {
-		pair->matches[rows[i]].why = HK_WHY_SLOT;
-		left += !row_pair(pair, taken, rows[i], b_call, i, is_slot);
+		pair->matches[pair->a_calls.rows[a_call->first + i]].why = HK_WHY_SLOT;
 	}
-	for (uint32_t i = 0; left > 0 && i < a_call->count; i++) {
-		if (pair->matches[rows[i]].b == HK_MATCH_NONE) {
-			row_pair(pair, taken, rows[i], b_call, i, is_like);
-		}
+	for (size_t round = 0; round < sizeof(alike) / sizeof(*alike); round++) {
+		rows_pair_alike(pair, taken, a_call, b_call, alike[round]);
 	}
 }
 

@@ -5,102 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/sample.h"
+#include "cli/compare/operand.h"
 #include "cli/compare/shape.h"
-
-/* One side of a match. */
-struct operand {
-	struct hk_dump_row row;
-	const void *elements; /* NULL: statistics only */
-	struct hk_tensor tensor;
-	uint64_t sample_count; /* the shape of a sample */
-	void *sample;	       /* malloc'd, or NULL */
-};
-
-static void operand_take(struct operand *operand, struct hk_values *values, uint32_t index)
-{
-	values->ops->row(values, index, &operand->row);
-	operand->elements = NULL;
-	operand->sample = NULL;
-	operand->tensor = (struct hk_tensor){.dtype = operand->row.dtype,
-					     .dimensions = operand->row.dimensions,
-					     .shape = operand->row.shape};
-}
-
-/* A tool may store elements alone; some figures of others are known once they are read. */
-static void statistics_fill(struct operand *operand, const struct hk_values *values, uint32_t index)
-{
-	values->ops->row(values, index, &operand->row);
-	if (operand->row.flags & HK_DUMP_NO_STATISTICS) {
-		(void)hk_statistics_take(&operand->tensor, &operand->row.statistics);
-	}
-}
-
-static bool is_sampled(const struct hk_values *values, uint32_t index, struct hk_sampling *sampling)
-{
-	return values->ops->sampling && values->ops->sampling(values, index, sampling);
-}
-
-/* Makes a tensor of one dimension of the sample of OPERAND, which has all elements unless SAMPLED.
- * Returns false without memory. */
-static bool sample_take(struct operand *operand, const struct hk_sampling *sampling, bool sampled)
-{
-	uint64_t count = operand->row.statistics.count;
-	size_t size = hk_dtype_bytes(operand->row.dtype), bytes;
-
-	operand->sample_count = hk_sample_count(sampling, count);
-	if (!sampled) {
-		if (__builtin_mul_overflow(operand->sample_count, size, &bytes) ||
-		    !(operand->sample = malloc(bytes + 1))) {
-			return false;
-		}
-		hk_sample_take(sampling, operand->elements, count, size, operand->sample);
-		operand->tensor.data = operand->sample;
-	}
-	operand->tensor.shape = &operand->sample_count;
-	operand->tensor.dimensions = 1;
-	return true;
-}
-
-/* Where a tool kept a sample, the same elements of the other side are compared. */
-static bool samples_take(const struct hk_rank_pair *pair, const struct hk_match *match,
-			 struct operand *a, struct operand *b)
-{
-	struct hk_sampling of_a = {.step = 0}, of_b = {.step = 0};
-	bool a_sampled = is_sampled(pair->a, match->a, &of_a),
-	     b_sampled = is_sampled(pair->b, match->b, &of_b);
-
-	if (!a_sampled && !b_sampled) {
-		return true;
-	}
-	if (match->shape == HK_SHAPE_TRANSPOSED ||
-	    (a_sampled && b_sampled && (of_a.edge != of_b.edge || of_a.step != of_b.step))) {
-		return false;
-	}
-	const struct hk_sampling *sampling = a_sampled ? &of_a : &of_b;
-	return sample_take(a, sampling, a_sampled) && sample_take(b, sampling, b_sampled);
-}
-
-/* Reads the elements of both sides. Returns whether they are there. */
-static bool elements_read(struct hk_rank_pair *pair, const struct hk_match *match,
-			  struct operand *a, struct operand *b)
-{
-	const char *reason;
-
-	if (!a->row.has_payload || !b->row.has_payload) {
-		return false;
-	}
-	a->elements = pair->a->ops->elements(pair->a, match->a, &reason);
-	b->elements = a->elements ? pair->b->ops->elements(pair->b, match->b, &reason) : NULL;
-	a->tensor.data = a->elements;
-	b->tensor.data = b->elements;
-	if (!a->elements || !b->elements) {
-		return false;
-	}
-	statistics_fill(a, pair->a, match->a);
-	statistics_fill(b, pair->b, match->b);
-	return samples_take(pair, match, a, b);
-}
 
 /* ---- values that are no tensors ---- */
 
@@ -150,7 +56,7 @@ static enum hk_match_level level_of(enum hk_verdict verdict)
 }
 
 static void match_judge(const struct hk_rank_pair *pair, struct hk_match *match,
-			const struct operand *a, const struct operand *b)
+			const struct hk_operand *a, const struct hk_operand *b)
 {
 	char reason[HK_VERDICT_ROOM];
 
@@ -201,7 +107,7 @@ static double statistics_error(const struct hk_statistics *a, const struct hk_st
 }
 
 static void statistics_measure(const struct hk_rank_pair *pair, struct hk_match *match,
-			       const struct operand *a, const struct operand *b)
+			       const struct hk_operand *a, const struct hk_operand *b)
 {
 	if ((a->row.flags | b->row.flags) & HK_DUMP_NO_STATISTICS) {
 		match->why = HK_WHY_DTYPE;
@@ -209,13 +115,13 @@ static void statistics_measure(const struct hk_rank_pair *pair, struct hk_match 
 		return;
 	}
 	match->error = statistics_error(&a->row.statistics, &b->row.statistics,
-					pair->a->uncounted || pair->b->uncounted);
+					a->values->uncounted || b->values->uncounted);
 	match_judge(pair, match, a, b);
 }
 
 /* ---- elements ---- */
 
-static double elements_error(const struct hk_difference *difference, const struct operand *b)
+static double elements_error(const struct hk_difference *difference, const struct hk_operand *b)
 {
 	if (difference->only_a || difference->only_b) {
 		return INFINITY;
@@ -227,7 +133,7 @@ static double elements_error(const struct hk_difference *difference, const struc
 }
 
 /* Compares A with B, the dimensions SWAPPED of B exchanged if not NULL. */
-static int difference_take(const struct operand *a, const struct operand *b,
+static int difference_take(const struct hk_operand *a, const struct hk_operand *b,
 			   const uint8_t swapped[2], struct hk_difference *difference)
 {
 	uint64_t shape[HK_TENSOR_DIMENSIONS];
@@ -244,7 +150,7 @@ static int difference_take(const struct operand *a, const struct operand *b,
 
 /* A square matrix that was transposed by mistake has the right shape. */
 static void transposed_try(const struct hk_rank_pair *pair, struct hk_match *match,
-			   const struct operand *a, const struct operand *b)
+			   const struct hk_operand *a, const struct hk_operand *b)
 {
 	struct hk_difference difference;
 	char reason[HK_VERDICT_ROOM];
@@ -260,7 +166,7 @@ static void transposed_try(const struct hk_rank_pair *pair, struct hk_match *mat
 }
 
 static int elements_measure(const struct hk_rank_pair *pair, struct hk_match *match,
-			    const struct operand *a, const struct operand *b)
+			    const struct hk_operand *a, const struct hk_operand *b)
 {
 	struct hk_difference *difference = malloc(sizeof(*difference));
 
@@ -277,6 +183,7 @@ static int elements_measure(const struct hk_rank_pair *pair, struct hk_match *ma
 	match->difference = difference;
 	match->error = elements_error(difference, b);
 	match_judge(pair, match, a, b);
+	match->other_bits |= difference->equal != difference->count;
 	if (match->shape == HK_SHAPE_TRANSPOSED && a->row.dtype == b->row.dtype &&
 	    difference->equal == difference->count) {
 		match->level = HK_MATCH_EQUAL;
@@ -297,43 +204,63 @@ static bool is_equal(const struct hk_match *match, const struct hk_dump_row *a,
 	       a->statistics.digest == b->statistics.digest;
 }
 
-int hk_measure_match(struct hk_rank_pair *pair, struct hk_match *match)
+/* Compares A and B, which are there. Returns 0 or -ENOMEM. */
+static int operands_measure(struct hk_rank_pair *pair, struct hk_match *match, struct hk_operand *a,
+			    struct hk_operand *b)
 {
-	struct operand a, b;
+	if (a->row.scalar && b->row.scalar) {
+		scalar_measure(match, &a->row, &b->row);
+		return 0;
+	}
+	match->shape = hk_shape_relation(&a->row, &b->row, match->swapped);
+	if (match->shape != HK_SHAPE_COUNT && (a->is_joined || b->is_joined)) {
+		match->shape = HK_SHAPE_JOINED;
+	}
+	if (is_equal(match, &a->row, &b->row)) {
+		match->level = HK_MATCH_EQUAL;
+		match->error = 0;
+		return 0;
+	}
+	match->other_bits = a->row.dtype != b->row.dtype ||
+			    (a->row.statistics.digest != 0 && b->row.statistics.digest != 0);
+	if (match->shape == HK_SHAPE_COUNT || !a->row.scalar != !b->row.scalar) {
+		match->why = HK_WHY_COUNT;
+		match->level = HK_MATCH_DIFFERS;
+		return 0;
+	}
+	if (!hk_operands_read(a, b, match->shape == HK_SHAPE_TRANSPOSED)) {
+		statistics_measure(pair, match, a, b);
+		return 0;
+	}
+	/* The digest of other tools' elements is known now. */
+	if (is_equal(match, &a->row, &b->row)) {
+		match->level = HK_MATCH_EQUAL;
+		match->error = 0;
+		return 0;
+	}
+	return elements_measure(pair, match, a, b);
+}
+
+int hk_measure_match(struct hk_shards *shards, struct hk_rank_pair *pair, struct hk_match *match)
+{
+	struct hk_operand a, b;
 
 	match->error = NAN;
 	if (match->a == HK_MATCH_NONE || match->b == HK_MATCH_NONE) {
 		return 0;
 	}
-	operand_take(&a, pair->a, match->a);
-	operand_take(&b, pair->b, match->b);
 	match->why = HK_WHY_NUMBERS;
-	if (a.row.scalar && b.row.scalar) {
-		scalar_measure(match, &a.row, &b.row);
-		return 0;
+	int r = hk_operand_init(&a, shards, HK_SIDE_A, pair->a, match->a);
+	int of_b = hk_operand_init(&b, shards, HK_SIDE_B, pair->b, match->b);
+	r = r ? r : of_b;
+	if (r == -ENOENT || r == -EINVAL) {
+		match->why = HK_WHY_SHARDS;
+		match->level = HK_MATCH_UNKNOWN;
+		r = 0;
+	} else if (r == 0) {
+		r = operands_measure(pair, match, &a, &b);
 	}
-	match->shape = hk_shape_relation(&a.row, &b.row, match->swapped);
-	if (is_equal(match, &a.row, &b.row)) {
-		match->level = HK_MATCH_EQUAL;
-		match->error = 0;
-		return 0;
-	}
-	if (match->shape == HK_SHAPE_COUNT || !a.row.scalar != !b.row.scalar) {
-		match->why = HK_WHY_COUNT;
-		match->level = HK_MATCH_DIFFERS;
-		return 0;
-	}
-	bool read = elements_read(pair, match, &a, &b);
-	int r = 0;
-	if (read && is_equal(match, &a.row, &b.row)) {
-		match->level = HK_MATCH_EQUAL;
-		match->error = 0;
-	} else if (read) {
-		r = elements_measure(pair, match, &a, &b);
-	} else {
-		statistics_measure(pair, match, &a, &b);
-	}
-	free(a.sample);
-	free(b.sample);
+	hk_operand_fini(&a);
+	hk_operand_fini(&b);
 	return r;
 }

@@ -4,11 +4,13 @@
 #define HK_CLI_COMPARE_MEASURE_H
 
 #include "cli/compare/comparison.h"
+#include "cli/compare/shards.h"
 #include "tensor/verdict.h"
 
 /* Sets level, reason, shape, error and, with elements, the numbers of MATCH of PAIR. A match that
- * lacks a side stays as it is. Returns 0 or -ENOMEM. */
-int hk_measure_match(struct hk_rank_pair *pair, struct hk_match *match);
+ * lacks a side stays as it is. Sides that SHARDS join are compared as a whole. Returns 0 or
+ * -ENOMEM. */
+int hk_measure_match(struct hk_shards *shards, struct hk_rank_pair *pair, struct hk_match *match);
 
 /* The verdict about rows A and B of MATCH, and its REASON. DIFFERENCE: NULL with statistics only.
  */

@@ -46,7 +46,8 @@ static size_t places_fill(const struct hk_comparison *comparison, bool all, stru
 	for (size_t i = 0; i < comparison->pair_count; i++) {
 		for (size_t j = 0; j < comparison->pairs[i].count; j++) {
 			const struct hk_match *match = &comparison->pairs[i].matches[j];
-			if (!all && match->level <= HK_MATCH_AGREES) {
+			if (match->level == HK_MATCH_ELSEWHERE ||
+			    (!all && match->level <= HK_MATCH_AGREES)) {
 				continue;
 			}
 			places[count++] =

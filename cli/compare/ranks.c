@@ -85,15 +85,33 @@ static bool is_one_with_many(const struct pairing *pairing)
 	       (pairing->a->count == 1) != (pairing->b->count == 1);
 }
 
+/* Whether the mapping puts shards of RANK together with those of other ranks. */
+static bool is_shard(const struct pairing *pairing, enum hk_mapping_side side, uint32_t rank)
+{
+	const struct hk_mapping *mapping = pairing->options->mapping;
+	enum hk_mapping_side larger = pairing->b->count > pairing->a->count ? HK_SIDE_B : HK_SIDE_A;
+
+	for (size_t i = 0; i < mapping->layout_count; i++) {
+		const struct hk_mapping_layout *layout = &mapping->layouts[i];
+		if (!layout->replicated &&
+		    (layout->side == HK_SIDE_LARGER ? larger : layout->side) == side &&
+		    hk_span_has_rank(layout->spans, layout->span_count, (int32_t)rank)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void unpaired_warn(const struct pairing *pairing, const struct hk_source_parts *parts,
-			  const bool *taken, const char *side)
+			  const bool *taken, enum hk_mapping_side side)
 {
 	char sentence[128];
 	size_t left = 0;
 	uint32_t first = 0;
 
 	for (size_t i = parts->count; i-- > 0;) {
-		if (!taken[i] && is_wanted(pairing, &parts->list[i])) {
+		if (!taken[i] && is_wanted(pairing, &parts->list[i]) &&
+		    !is_shard(pairing, side, parts->list[i].rank)) {
 			left++;
 			first = parts->list[i].rank;
 		}
@@ -102,8 +120,8 @@ static void unpaired_warn(const struct pairing *pairing, const struct hk_source_
 		snprintf(
 		    sentence, sizeof(sentence),
 		    "%zu rank%s of %s, the first is %u, ha%s no counterpart and %s not compared",
-		    left, left > 1 ? "s" : "", side, (unsigned)first, left > 1 ? "ve" : "s",
-		    left > 1 ? "are" : "is");
+		    left, left > 1 ? "s" : "", side == HK_SIDE_A ? "A" : "B", (unsigned)first,
+		    left > 1 ? "ve" : "s", left > 1 ? "are" : "is");
 		pairing->options->warn(pairing->options->context, sentence);
 	}
 }
@@ -131,8 +149,8 @@ ssize_t hk_ranks_pair(const struct hk_comparison *comparison,
 		}
 	}
 	if (pairing.pairs && pairing.count > 0) {
-		unpaired_warn(&pairing, pairing.a, pairing.a_taken, "A");
-		unpaired_warn(&pairing, pairing.b, pairing.b_taken, "B");
+		unpaired_warn(&pairing, pairing.a, pairing.a_taken, HK_SIDE_A);
+		unpaired_warn(&pairing, pairing.b, pairing.b_taken, HK_SIDE_B);
 	}
 	free(pairing.a_taken);
 	free(pairing.b_taken);

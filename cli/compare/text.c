@@ -123,7 +123,8 @@ static size_t unmatched_of_a(const struct hk_comparison *comparison)
 
 	for (size_t i = 0; i < comparison->pair_count; i++) {
 		for (size_t j = 0; j < comparison->pairs[i].a->count; j++) {
-			count += comparison->pairs[i].matches[j].b == HK_MATCH_NONE;
+			const struct hk_match *match = &comparison->pairs[i].matches[j];
+			count += match->level == HK_MATCH_UNMATCHED;
 		}
 	}
 	return count;
@@ -135,7 +136,7 @@ static void foot_write(const struct hk_comparison *comparison, FILE *output)
 	size_t agree = levels[HK_MATCH_EQUAL] + levels[HK_MATCH_AGREES], all = 0;
 	size_t only_a = unmatched_of_a(comparison);
 
-	for (int i = 0; i < HK_MATCH_LEVELS; i++) {
+	for (int i = HK_MATCH_EQUAL; i < HK_MATCH_LEVELS; i++) {
 		all += levels[i];
 	}
 	fprintf(output, "%zu of %zu agree (%zu bit by bit)", agree, all, levels[HK_MATCH_EQUAL]);

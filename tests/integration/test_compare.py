@@ -256,6 +256,45 @@ def check_outside(run):
         expect_true(first["text"], words in first["text"])
 
 
+def check_shards(run):
+    """Tensors that four ranks share are put together; rows that only one of the ranks has match by being replicated."""
+    random = numpy.random.default_rng(11)
+    weight, bias, other = (random.normal(size=shape).astype(numpy.float32) for shape in ((8, 6), (6,), (5, 5)))
+    names = ("layers.0.weight", "layers.1.weight", "norm.bias", "experts.2.weight")
+    for name, spoilt in (("whole", 0), ("whole-spoilt", 1e-2)):
+        one_rank(run, name, [(Tensor(weight + numpy.float32(spoilt)), {"name": names[0]}), (Tensor(weight), {"name": names[1]}),
+                             (Tensor(bias), {"name": names[2]}), (Tensor(other), {"name": names[3]})])
+    for store in (True, False):
+        for rank in range(4):
+            rows = [(Tensor(weight[rank * 2:rank * 2 + 2]), {"name": names[0]}), (Tensor(numpy.array_split(weight, 4, 1)[rank]), {"name": names[1]}),
+                    (Tensor(bias), {"name": names[2]})]
+            dump = Rank(rank, store)
+            for number, (value, options) in enumerate(rows + ([(Tensor(other), {"name": names[3]})] if rank == 2 else [])):
+                dump.row(number, 0, options["name"], value, number=number)
+            dump.write(run, run.path(f"parts-{store}"))
+    rules = run.path("shards")
+    with open(rules, "w", encoding="utf-8") as file:
+        file.write("layers.0.weight = shard(0) over ranks 0-3\nlayers.1.weight = shard(1) over ranks 0,1,2-3\nexperts.* = replicated\n")
+    parts = run.path("parts-True")
+    for a, b, options in ((parts, run.path("whole"), ()), (run.path("whole"), parts, ("--ranks", "0-3"))):
+        found = compared(run, a, b, DIFFER if not options else AGREE, "--map", rules, "--all", *options)
+        rows = {row["name"].split(".")[0] + row["name"].split(".")[1]: row for row in found["rows"]}
+        expect("verdicts of shards", [rows[key]["verdict"] for key in ("layers0", "layers1", "normbias")], ["equal"] * 3)
+        expect("shapes of shards", "shards put together" in rows["layers0"]["reason"], True)
+        expect("an expert of rank 2", [row["verdict"] for row in found["rows"] if "experts" in row["name"]], ["equal"] if options else ["unmatched"])
+    rows = table(run, parts, run.path("whole-spoilt"), DIFFER, "--map", rules)
+    expect_true(f"max abs {rows[0]['max_abs']}", abs(float(rows[0]["max_abs"]) - 1e-2) < 1e-6 and rows[0]["verdict"] == "no")
+    rows = table(run, run.path("parts-False"), run.path("whole"), DIFFER, "--map", rules)
+    expect("statistics of shards", [row["verdict"] for row in rows[:3]], ["yes", "yes", "equal"])
+    rows = table(run, run.path("parts-False"), run.path("whole-spoilt"), DIFFER, "--map", rules)
+    expect("statistics of spoilt shards", rows[0]["verdict"], "no")
+    with open(rules, "w", encoding="utf-8") as file:
+        file.write("b: layers.0.weight = shard(0) over ranks 0-4\nb:layers.1.weight = shard(0) over ranks 0-2147483647\n")
+    rows = table(run, run.path("whole"), parts, DIFFER, "--map", rules)
+    expect("shards that are not there", [row["verdict"] for row in rows[:2]], ["?", "?"])
+    expect_true(rows[0]["reason"], "a shard is missing" in rows[0]["reason"])
+
+
 # ---- formats, errors ----
 
 def check_formats(run):
@@ -309,6 +348,7 @@ def test(run):
     check_mapping(run)
     check_ranks(run)
     check_outside(run)
+    check_shards(run)
     check_formats(run)
     check_errors(run)
 
