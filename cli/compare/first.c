@@ -78,7 +78,7 @@ static bool operator_is_wrong(const struct walk *walk, const struct hk_call *cal
 	if (!judged->known || judged->worst_output == HK_MATCH_NONE) {
 		return false;
 	}
-	*ret_bitwise = walk->bits && judged->inputs_equal && judged->outputs_broken &&
+	*ret_bitwise = judged->inputs_equal && judged->outputs_broken &&
 		       bits_expected(walk->finder, call, judged);
 	if (*ret_bitwise) {
 		return true;
