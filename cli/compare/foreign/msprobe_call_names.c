@@ -115,15 +115,14 @@ static uint32_t number_of(const struct hk_msprobe_call_names *names, const struc
 	return forward ? forward->number : row->number;
 }
 
-/* A parameter or its gradient, by its module. */
+/* The gradient of a parameter, by its module; other states have no place. */
 static size_t state_name(const struct hk_msprobe_call_names *names, const struct hk_dump_row *row,
 			 char text[HK_MSPROBE_CALL_BYTES])
 {
 	char path[HK_MSPROBE_NAME_BYTES];
 	struct module *module;
-	bool gradient = row->phase == HK_DUMP_GRADIENT;
 
-	if (row->phase != HK_DUMP_PARAMETER && !gradient) {
+	if (row->phase != HK_DUMP_GRADIENT) {
 		return 0;
 	}
 	snprintf(path, sizeof(path), "%s", row->name);
@@ -133,11 +132,9 @@ static size_t state_name(const struct hk_msprobe_call_names *names, const struct
 		*dot = 0;
 	}
 	HASH_FIND_STR(names->modules, dot ? path : "", module);
-	int call = snprintf(text, HK_MSPROBE_CALL_BYTES, "Module.%s.%s.%s.%" PRIu32,
-			    dot ? path : "", module ? module->class : "Module",
-			    gradient ? "parameters_grad" : "forward", row->number);
-	snprintf(text + call, HK_MSPROBE_CALL_BYTES - (size_t)call, "%s.%s",
-		 gradient ? "" : ".parameters", leaf);
+	int call = snprintf(text, HK_MSPROBE_CALL_BYTES, "Module.%s.%s.parameters_grad.%" PRIu32,
+			    dot ? path : "", module ? module->class : "Module", row->number);
+	snprintf(text + call, HK_MSPROBE_CALL_BYTES - (size_t)call, ".%s", leaf);
 	return (size_t)call;
 }
 
@@ -162,7 +159,12 @@ size_t hk_msprobe_call_name(const struct hk_msprobe_call_names *names,
 		call =
 		    snprintf(text, HK_MSPROBE_CALL_BYTES, "%s.%" PRIu32 ".%s", api, number, phase);
 	}
-	snprintf(text + call, HK_MSPROBE_CALL_BYTES - (size_t)call, ".%s.%s",
-		 output ? "output" : "input", row->slot);
+	bool parameter = row->kind == HK_DUMP_MODULE && row->role == HK_DUMP_KEYWORD &&
+			 !strncmp(row->slot, "parameters.", strlen("parameters."));
+	snprintf(text + call, HK_MSPROBE_CALL_BYTES - (size_t)call, "%s.%s",
+		 parameter ? ""
+		 : output  ? ".output"
+			   : ".input",
+		 row->slot);
 	return (size_t)call;
 }

@@ -166,24 +166,13 @@ static void elements_judge(struct call *call)
 	}
 }
 
-/* The stack stands beside the first argument; a module's parameters come before. */
-static void first_mark(struct call *call)
-{
-	size_t first = 0;
-
-	while (first + 1 < call->count && call->lines[first]->a.kind == HK_DUMP_STATE) {
-		first++;
-	}
-	call->lines[first]->is_first = true;
-}
-
 static void call_judge(struct call *call, bool elements)
 {
 	const struct hk_msprobe_line *first = call->lines[0];
 	bool outputs = is_one_of(outputs_only, sizeof(outputs_only) / sizeof(*outputs_only),
 				 first->name, first->origin);
 
-	first_mark(call);
+	call->lines[0]->is_first = true;
 	if (is_one_of(unjudged, sizeof(unjudged) / sizeof(*unjudged), first->name, first->origin)) {
 		return;
 	}

@@ -270,28 +270,24 @@ static int value_add(struct reader *reader, struct building *building, const jso
 
 /* ---- one call ---- */
 
-/* Rows of parameters are calls of their own: {name: value} of the module of BUILDING. */
-static int parameters_add(struct reader *reader, const struct building *call,
-			  const json_t *parameters, enum hk_dump_phase phase)
+/* Gradients of parameters are calls of their own: {name: [value]} of the module of CALL. */
+static int gradients_add(struct reader *reader, const struct building *call,
+			 const json_t *gradients)
 {
 	const char *key;
 	json_t *value;
 
-	const char *slot = phase == HK_DUMP_GRADIENT ? "grad" : "0";
-
-	json_object_foreach ((json_t *)parameters, key, value) {
+	json_object_foreach ((json_t *)gradients, key, value) {
 		char name[2 * HK_MSPROBE_NAME_BYTES];
 		struct building building = *call;
 		snprintf(name, sizeof(name), "%s%s%s", call->name.name, *call->name.name ? "." : "",
 			 key);
-		building.row.kind = HK_DUMP_STATE;
-		building.row.phase = phase;
 		building.row.role = HK_DUMP_INPUT;
 		building.row.name = name;
 		building.row.of = "";
 		building.row.sequence = building.row.forward_sequence = (*reader->sequence)++;
 		const json_t *first = json_is_array(value) ? json_array_get(value, 0) : value;
-		int r = value_add(reader, &building, first, slot, 0);
+		int r = value_add(reader, &building, first, "grad", 0);
 		if (r < 0) {
 			return r;
 		}
@@ -300,24 +296,28 @@ static int parameters_add(struct reader *reader, const struct building *call,
 }
 
 /* The lists of a call. In the backward pass "output" holds the gradients of the inputs, which rows
- * have as those of the forward call's inputs. */
+ * have as those of the forward call's inputs. The parameters of a module are as the call read them,
+ * before the step changed them: they are inputs of it. */
 static int lists_add(struct reader *reader, struct building *building, const json_t *call)
 {
 	static const struct {
 		const char *key;
 		enum hk_dump_role forward, backward;
+		bool is_parameters;
 	} lists[] = {
-	    {"input_args", HK_DUMP_INPUT, HK_DUMP_INPUT},
-	    {"input_kwargs", HK_DUMP_KEYWORD, HK_DUMP_KEYWORD},
-	    {"input", HK_DUMP_INPUT, HK_DUMP_OUTPUT},
-	    {"output", HK_DUMP_OUTPUT, HK_DUMP_INPUT},
+	    {"input_args", HK_DUMP_INPUT, HK_DUMP_INPUT, false},
+	    {"input_kwargs", HK_DUMP_KEYWORD, HK_DUMP_KEYWORD, false},
+	    {"input", HK_DUMP_INPUT, HK_DUMP_OUTPUT, false},
+	    {"parameters", HK_DUMP_KEYWORD, HK_DUMP_KEYWORD, true},
+	    {"output", HK_DUMP_OUTPUT, HK_DUMP_INPUT, false},
 	};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
 		const json_t *list = json_object_get(call, lists[i].key);
 		bool backward = building->row.phase == HK_DUMP_BACKWARD;
 		building->row.role = backward ? lists[i].backward : lists[i].forward;
-		int r = list ? value_add(reader, building, list, "", DEPTH_MAX) : 0;
+		const char *slot = lists[i].is_parameters ? "parameters" : "";
+		int r = list ? value_add(reader, building, list, slot, DEPTH_MAX) : 0;
 		if (r < 0) {
 			return r;
 		}
@@ -378,15 +378,10 @@ static int call_add(struct reader *reader, const char *name, const json_t *call)
 					    .stack = stack ? (uint32_t)json_integer_value(stack)
 							   : HK_DUMP_NONE};
 	if (building.name.kind == HK_DUMP_STATE) {
-		return parameters_add(reader, &building, call, HK_DUMP_GRADIENT);
-	}
-	const json_t *parameters = json_object_get(call, "parameters");
-	int r = parameters_add(reader, &building, parameters, HK_DUMP_PARAMETER);
-	if (r < 0) {
-		return r;
+		return gradients_add(reader, &building, call);
 	}
 	building.row.sequence = (*reader->sequence)++;
-	r = forward_link(reader, &building);
+	int r = forward_link(reader, &building);
 	return r < 0 ? r : lists_add(reader, &building, call);
 }
 

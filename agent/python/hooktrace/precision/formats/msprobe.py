@@ -5,7 +5,8 @@
                               construct.json        the module that made it
                               dump_tensor_data/     elements, one .pt file each
 
-`msprobe compare` and `hookcli compare` read them. What msprobe has no place for (states of optimizers, broadcasts) is counted.
+`msprobe compare` and `hookcli compare` read them. What msprobe has no place for is counted: states of optimizers, broadcasts, and parameters at
+a step's end (msprobe has them as a module's forward call reads them).
 """
 import json
 import math
@@ -113,12 +114,14 @@ class _Names:
         kind, operation = names.split(row.name)
         return f"{kind}.{operation}.{number}.{row.phase}"
 
-    def module(self, path: str, what: str) -> str:
-        """The module PATH's latest call, or its gradients, by WHAT."""
-        return f"Module.{path}.{self._classes.get(path, 'Module')}.{what}.{self._calls.get(path, 0) if what == 'forward' else 0}"
+    def gradients(self, path: str) -> str:
+        return f"Module.{path}.{self._classes.get(path, 'Module')}.parameters_grad.0"
 
     def parent(self, row: Any) -> Optional[str]:
-        return self.module(row.of, row.phase) if row.kind == "api" and row.of in self._classes else None
+        """The latest call of the module that made the call of ROW."""
+        if row.kind != "api" or row.of not in self._classes:
+            return None
+        return f"Module.{row.of}.{self._classes[row.of]}.{row.phase}.{self._calls.get(row.of, 0)}"
 
 
 class _Writer:
@@ -168,21 +171,16 @@ class _Writer:
         full = f"{name}.{_WORDS[row.phase, row.role]}.{row.slot}"
         place(self._calls[name][_LISTS[row.phase, row.role]], row.slot, self._value(row, full))
 
-    def _state(self, row: Any) -> None:
+    def _gradient(self, row: Any) -> None:
         path, _, parameter = row.name.rpartition(".")
-        if row.phase == "parameter":
-            name = self._names.module(path, "forward")
-            call = self._calls.setdefault(name, {"input_args": {}, "input_kwargs": {}, "output": {}})
-            call.setdefault("parameters", {})[parameter] = self._value(row, f"{name}.parameters.{parameter}")
-        else:
-            name = self._names.module(path, "parameters_grad")
-            self._calls.setdefault(name, {})[parameter] = [self._value(row, f"{name}.{parameter}")]
+        name = self._names.gradients(path)
+        self._calls.setdefault(name, {})[parameter] = [self._value(row, f"{name}.{parameter}")]
 
     def add(self, row: Any) -> None:
         if row.kind != "state" and (row.phase, row.role) in _LISTS:
             self._call(row)
-        elif row.phase in ("parameter", "gradient"):
-            self._state(row)
+        elif row.phase == "gradient":
+            self._gradient(row)
         else:
             self.left_out += 1
         self._progress.advance(1)
