@@ -47,7 +47,8 @@ def tensor_of(array, dtype):
 class Library:
     def __init__(self, build):
         self.native = ctypes.CDLL(os.path.join(build, "tests", "integration", "tensor", "tensor_numbers.so"))
-        self.native.numbers_kernels.restype = self.native.numbers_best.restype = ctypes.c_char_p
+        for name in ("kernels", "best", "rule"):
+            getattr(self.native, f"numbers_{name}").restype = ctypes.c_char_p
         self.kernels = {}
         index = 0
         while (name := self.native.numbers_kernels(index)) is not None:
@@ -69,6 +70,16 @@ class Library:
         of_a, of_b = tensor_of(a, dtype_a), tensor_of(b, dtype_b)
         error = self.native.numbers_difference(ctypes.byref(of_a), ctypes.byref(of_b), ctypes.byref(got))
         return got if error == 0 else error
+
+    def rule(self):
+        return self.native.numbers_rule().decode()
+
+    def verdict(self, a, dtype_a, b, dtype_b, elements=True, least=None):
+        """"agrees", "differs" or "not compared", and why."""
+        reason = ctypes.create_string_buffer(160)
+        of_a, of_b = tensor_of(a, dtype_a), tensor_of(b, dtype_b)
+        got = self.native.numbers_verdict(ctypes.byref(of_a), ctypes.byref(of_b), DTYPES[least][0] if least else 0, int(elements), reason)
+        return ("agrees", "differs", "not compared")[got], reason.value.decode()
 
 
 def eighth_values(exponent_bits, bias, has_inf):
@@ -92,6 +103,11 @@ EIGHTHS = {"float8_e4m3fn": eighth_values(4, 7, False), "float8_e5m2": eighth_va
 def values_of(array, dtype):
     """The elements in double, in logical order."""
     flat = np.ascontiguousarray(array).ravel()
+    with np.errstate(invalid="ignore"):
+        return doubles_of(flat, dtype)
+
+
+def doubles_of(flat, dtype):
     if dtype == "bfloat16":
         return (flat.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     if dtype in EIGHTHS:
