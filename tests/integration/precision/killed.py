@@ -1,4 +1,4 @@
-"""Dumps a training without end, and says after each step how many there are: whoever reads it kills it. Argument: the directory."""
+"""Dumps a training without end, and says after each step how many there are, so that a reader can kill it. Argument: the directory."""
 import sys
 
 import torch

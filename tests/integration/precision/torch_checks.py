@@ -123,7 +123,7 @@ def gradients():
 
 
 def changes():
-    """Operators in place have their inputs of before; composed functions their gradients; what has none is counted."""
+    """Operators in place have their inputs of before; composed functions their gradients; gradients without a node are counted."""
     torch.manual_seed(2)
     model, x = Changes(), torch.randn(6, 8, requires_grad=True)
     dump, counts = dumped("changes", lambda _: model(x).sum().backward(), task="tensor", scalars=False)

@@ -1,14 +1,14 @@
-#include "values/call.h"
+#include "call.h"
 
 #include <string.h>
 
-#include "values/find.h"
-#include "values/gradient.h"
-#include "values/modules.h"
-#include "values/record.h"
-#include "values/scope.h"
-#include "values/stack.h"
-#include "values/walk.h"
+#include "find.h"
+#include "gradient.h"
+#include "modules.h"
+#include "record.h"
+#include "scope.h"
+#include "stack.h"
+#include "walk.h"
 
 #define SILENT 2u    /* calls without a tensor, after which an API's inputs are not taken */
 #define SPEAKS 0xffu /* a call returned a tensor */
@@ -50,7 +50,8 @@ static long long number_of(PyObject *value)
  * unguard() is given, NULL if there is none, or Py_None if that is not possible. */
 static PyObject *guard(void)
 {
-	PyObject *many = hk_values.modes ? PyObject_CallFunctionObjArgs(hk_values.modes, NULL) : NULL;
+	PyObject *many =
+	    hk_values.modes ? PyObject_CallFunctionObjArgs(hk_values.modes, NULL) : NULL;
 
 	if (number_of(many) == 0) {
 		return NULL;
@@ -143,8 +144,7 @@ static void take_inputs(struct hk_record *record, const struct hk_api *api,
 	bool has_stack = hk_values.stacks && hk_values.writer && !hk_values.watching;
 
 	record->stack = has_stack ? hk_stack_here() : HK_DUMP_NONE;
-	record->has_inputs =
-	    learned[record->place] < SILENT || learned[record->place] == SPEAKS;
+	record->has_inputs = learned[record->place] < SILENT || learned[record->place] == SPEAKS;
 	if (record->has_inputs) {
 		hk_walk_arguments(record, api, words, skip);
 	}
@@ -174,8 +174,7 @@ static struct hk_api_seen *begin_function(struct hk_api *api, const struct hk_ap
 		thread.epoch = hk_values.epoch;
 		thread.depth = 0;
 	}
-	struct hk_record *record =
-	    hk_values.apis && thread.depth == 0 ? new_record(api) : NULL;
+	struct hk_record *record = hk_values.apis && thread.depth == 0 ? new_record(api) : NULL;
 
 	if (!record) {
 		return NULL;
@@ -186,9 +185,9 @@ static struct hk_api_seen *begin_function(struct hk_api *api, const struct hk_ap
 	record->kind = HK_DUMP_API;
 	record->number = hk_values_number(record->name);
 	record->sequence = hk_values.sequence++;
-	record->wanted = hk_scope_wants(record->place, record->name, record->number,
-					record->sequence - hk_values.step_sequence,
-					hk_modules_in_scope());
+	record->wanted =
+	    hk_scope_wants(record->place, record->name, record->number,
+			   record->sequence - hk_values.step_sequence, hk_modules_in_scope());
 	if (record->wanted) {
 		record->of = hk_modules_path();
 		take_inputs(record, api, words, false);
@@ -256,8 +255,8 @@ static void notify(const struct hk_api *api, const struct hk_api_words *words)
 	if ((words->third & (uintptr_t)PY_SSIZE_T_MAX) == 0 || !hk_values.notify) {
 		return;
 	}
-	PyObject *done = PyObject_CallFunctionObjArgs(
-	    hk_values.notify, api->name, *(PyObject **)words->second, NULL);
+	PyObject *done = PyObject_CallFunctionObjArgs(hk_values.notify, api->name,
+						      *(PyObject **)words->second, NULL);
 
 	if (!done) {
 		PyErr_WriteUnraisable(hk_values.notify);

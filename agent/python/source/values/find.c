@@ -1,4 +1,4 @@
-#include "values/find.h"
+#include "find.h"
 
 #include <math.h>
 
@@ -74,10 +74,15 @@ int hk_find_check(const struct hk_record *record, enum hk_dump_phase phase)
 
 int hk_find_react(void)
 {
-	PyObject *answer =
-	    hk_values.react ? PyObject_CallFunctionObjArgs(hk_values.react, NULL) : NULL;
-	bool raised = hk_values.react && !answer;
+	PyObject *react = hk_values.react; /* which the function may give up */
 
+	if (!react) {
+		return 0;
+	}
+	Py_INCREF(react);
+	PyObject *answer = PyObject_CallFunctionObjArgs(react, NULL);
+
+	Py_DECREF(react);
 	Py_XDECREF(answer);
-	return raised ? -1 : 0;
+	return answer ? 0 : -1;
 }

@@ -1,14 +1,13 @@
-#include "values/gradient.h"
+#include "gradient.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "values/deferred.h"
-#include "values/find.h"
+#include "deferred.h"
+#include "find.h"
 
-
-#define NODES_MAX 16u	 /* that one call makes */
+#define NODES_MAX 16u	  /* that one call makes */
 #define GRADIENTS_MAX 32u /* of one node, that are written */
 #define WATCHED "hooktrace._native.watched"
 
@@ -196,10 +195,10 @@ static PyObject *new_hook(const struct hk_record *record, const struct node *nod
 static void register_hook(const struct hk_record *record, const struct node *node)
 {
 	PyObject *function = new_hook(record, node);
-	PyObject *handle = function
-			       ? PyObject_CallMethodObjArgs(
-				     node->node, hk_name(HK_NAME_REGISTER), function, NULL)
-			       : NULL;
+	PyObject *handle =
+	    function
+		? PyObject_CallMethodObjArgs(node->node, hk_name(HK_NAME_REGISTER), function, NULL)
+		: NULL;
 
 	if (!handle) {
 		PyErr_Clear();
@@ -293,7 +292,8 @@ static PyObject *leaf_of(PyObject *node)
 	return is_leaf_type((PyObject *)Py_TYPE(node)) ? hk_get(node, HK_NAME_VARIABLE) : NULL;
 }
 
-/* Whether VALUE's gradient is what arrives at output OUTPUT of NODE, which adds up LEAF or has none.
+/* Whether VALUE's gradient is what arrives at output OUTPUT of NODE, which adds up LEAF or has
+ * none.
  */
 static bool is_edge_of(const struct hk_value *value, PyObject *node, PyObject *leaf,
 		       uint32_t output)
@@ -306,7 +306,7 @@ static bool is_edge_of(const struct hk_value *value, PyObject *node, PyObject *l
 }
 
 struct edges {
-	uint32_t seen[GRADIENTS_MAX];	  /* how many edges each input has, inputs beyond have none */
+	uint32_t seen[GRADIENTS_MAX]; /* how many edges each input has, inputs beyond have none */
 	struct node *node[GRADIENTS_MAX]; /* the node of the last */
 	uint32_t index[GRADIENTS_MAX];
 };

@@ -1,12 +1,12 @@
-#include "values/stack.h"
+#include "stack.h"
 
 #include <Python.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "beyond.h"
-#include "values/session.h"
+#include "python/source/beyond.h"
+#include "session.h"
 
 #define FRAMES_MAX 64u
 #define TEXT_BYTES 512

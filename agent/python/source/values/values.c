@@ -2,14 +2,14 @@
 #include <unistd.h>
 
 #include "base/identity.h"
-#include "beyond.h"
-#include "part.h"
-#include "values/call.h"
-#include "values/deferred.h"
-#include "values/modules.h"
-#include "values/record.h"
-#include "values/scope.h"
-#include "values/stack.h"
+#include "call.h"
+#include "deferred.h"
+#include "modules.h"
+#include "python/source/beyond.h"
+#include "python/source/part.h"
+#include "record.h"
+#include "scope.h"
+#include "stack.h"
 
 /* the functions of hooktrace._native that hooktrace.precision is made of */
 
@@ -29,10 +29,10 @@ static void set(PyObject **place, PyObject *object)
 static PyObject *functions(PyObject *module, PyObject *given)
 {
 	(void)module;
-#define X(name)                                                   \
-	{                                                         \
+#define X(name)                                                       \
+	{                                                             \
 		PyObject *found = PyDict_GetItemString(given, #name); \
-		set(&hk_values.name, found ? found : Py_None);    \
+		set(&hk_values.name, found ? found : Py_None);        \
 	}
 	HK_VALUES_FUNCTIONS(X)
 #undef X
@@ -97,28 +97,23 @@ static PyObject *scope(PyObject *module, PyObject *arguments)
 	Py_RETURN_NONE;
 }
 
-static void clear_dicts(void)
-{
-	Py_CLEAR(hk_values.numbers);
-	Py_CLEAR(hk_values.types);
-	Py_CLEAR(hk_values.dtypes);
-	Py_CLEAR(hk_values.node_types);
-}
-
+/* They stay when a dump ends: another thread may be about to look something up. */
 static bool new_dicts(void)
 {
-	hk_values.numbers = PyDict_New();
-	hk_values.types = PyDict_New();
-	hk_values.dtypes = PyDict_New();
-	hk_values.node_types = PyDict_New();
-	if (hk_values.numbers && hk_values.types && hk_values.dtypes && hk_values.node_types) {
-		return true;
+	PyObject **dicts[] = {&hk_values.numbers, &hk_values.types, &hk_values.dtypes,
+			      &hk_values.node_types};
+
+	for (size_t i = 0; i < sizeof(dicts) / sizeof(dicts[0]); i++) {
+		if (*dicts[i]) {
+			PyDict_Clear(*dicts[i]);
+		} else if (!(*dicts[i] = PyDict_New())) {
+			return false;
+		}
 	}
-	clear_dicts();
-	return false;
+	return true;
 }
 
-/* What begin() is told in words. */
+/* The words that begin() takes. */
 static const struct {
 	const char *word;
 	bool *flag;
@@ -230,8 +225,8 @@ static void write_state(struct hk_dump_row *row, PyObject *tensor, enum hk_value
 	if (!view.on_device) {
 		hk_record_measure(&view, &row->statistics);
 	}
-	hk_record_write_row(row, &view,
-			    view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE, true);
+	hk_record_write_row(row, &view, view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE,
+			    true);
 	Py_XDECREF(view.owner);
 }
 
@@ -243,8 +238,7 @@ static PyObject *state(PyObject *module, PyObject *arguments)
 	int phase;
 
 	(void)module;
-	if (!PyArg_ParseTuple(arguments, "isssO", &phase, &row.name, &row.of, &row.slot,
-			      &tensor)) {
+	if (!PyArg_ParseTuple(arguments, "isssO", &phase, &row.name, &row.of, &row.slot, &tensor)) {
 		return NULL;
 	}
 	enum hk_values_class class =
@@ -405,7 +399,6 @@ static PyObject *end(PyObject *module, PyObject *unused)
 
 	hk_modules_name(NULL);
 	hk_stack_reset();
-	clear_dicts();
 	return result;
 }
 
