@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Dumps of torch's values: what they have is what NumPy and autograd have, and training comes out the same bit by bit. Debian's torch;
 with the argument "long" the one that TORCH_PYTHON has, or PyPI's, which also has torch.compile."""
+import collections
 import json
 import os
 import subprocess
@@ -52,6 +53,15 @@ def check_full(run: Run, python):
     expect_true(f"counts {counts}", counts["error"] and counts["left_out"] and counts["calls"] % 4 == 0 and counts["rows"] > counts["calls"])
 
 
+def check_timeline(run: Run, python):
+    """Each call with values is a call of the job."""
+    done = run.trace(python, os.path.join(HERE, "traced.py"), run.directory, hooks=["mpi"], options=("--job", "values"), env=environment(run))
+    rows = collections.Counter(name for name, _, _ in json.loads(done.stdout.splitlines()[-1]))
+    calls = {row["function"]: row["calls"] for row in run.report(run.path("store", "values"))["calls"] if row["domain"] == "torch"}
+    expect_true(f"calls with values {rows}", len(rows) > 4)
+    expect("calls on the timeline", {name: calls.get(name) for name in rows}, dict(rows))
+
+
 def test(run: Run, kind="short"):
     python = torch_python(run, kind)
     if run.command(python, "-c", "import torch, numpy", check=False).returncode != 0:
@@ -61,6 +71,11 @@ def test(run: Run, kind="short"):
     os.mkdir(run.path("checks"))
     expect("the end of torch_checks.py", run.command(python, os.path.join(HERE, "torch_checks.py"), run.path("checks"),
                                                      env=environment(run)).stdout.splitlines()[-1], "done")
+    device = run.command(python, os.path.join(HERE, "device_checks.py"), env=environment(run), check=False)
+    expect_true(f"the end of device_checks.py: {device.stdout} {device.stderr}", device.returncode == 77 or device.stdout.endswith("done\n"))
+    if device.returncode == 77:
+        print("left out: no CUDA device")
+    check_timeline(run, python)
     check_killed(run, python)
     check_full(run, python)
 
