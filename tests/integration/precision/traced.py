@@ -11,7 +11,7 @@ from hooktrace import precision
 
 torch.set_num_threads(1)
 hooktrace.start()
-path = os.path.join(sys.argv[1], "values")
+path = os.path.join(sys.argv[1], "timeline")
 model = Cnn()
 with precision.Dumper(path, model=model, quiet=True, backward=False) as dumper:
     model(torch.randn(2, 3, 32, 32))
