@@ -371,9 +371,12 @@ static void add_inputs(const struct hk_record *record, struct nodes *nodes)
 
 void hk_gradient_watch(const struct hk_record *record)
 {
-	static struct nodes nodes; /* large, and guarded by the GIL */
-	struct nodes *own = &nodes;
+	struct nodes *own = malloc(sizeof(*own)); /* large for a stack */
 
+	if (!own) {
+		hk_values_leave(HK_LEFT_MEMORY);
+		return;
+	}
 	own->many = 0;
 	own->more = false;
 	add_outputs(record, own);
@@ -386,5 +389,5 @@ void hk_gradient_watch(const struct hk_record *record)
 		}
 		Py_DECREF(own->node[i].node);
 	}
-	own->many = 0;
+	free(own);
 }

@@ -94,6 +94,11 @@ static inline void hk_values_leave(enum hk_values_reason reason)
 /* Returns how many calls of NAME this step had before, and counts one more. */
 uint32_t hk_values_number(PyObject *name);
 
+/* Calls FUNCTION, one of the above or NULL, with ARGUMENTS, a tuple whose reference is taken. The
+ * function lives until it returns, also if the dump ends meanwhile. Returns what it returned, or
+ * NULL perhaps with an exception. */
+PyObject *hk_values_call(PyObject *function, PyObject *arguments);
+
 /* The text of TEXT as long as TEXT lives, or "" without an exception. */
 const char *hk_values_text(PyObject *text);
 
