@@ -21,7 +21,7 @@
 	X(UNREADABLE, "tensors that raised an error when they were read")                 \
 	X(TRACING, "calls while torch.jit traces")                                        \
 	X(MODE, "calls under a TorchFunctionMode that cannot be set aside")               \
-	X(CHANGED, "elements of inputs that the call changed")                            \
+	X(CHANGED, "elements that changed before they were stored")                       \
 	X(FIRST, "inputs of an API that had returned no tensor before")                   \
 	X(RAISED, "calls that raised an exception")                                       \
 	X(SAME_NODE, "gradients of calls that return their input")                        \

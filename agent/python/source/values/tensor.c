@@ -243,6 +243,8 @@ static bool read_memory(PyObject *tensor, PyObject *address, struct hk_view *vie
 	} else if (reach(view) > 0 && (!data || !is_in_storage(tensor, view))) {
 		hk_values_leave(HK_LEFT_FREED);
 	} else {
+		/* Asked last: what came before may have let another thread run, which resizes. */
+		data = number_of(hk_ask(tensor, HK_NAME_DATA_PTR), 0);
 		view->data = (const void *)(uintptr_t)(data ? data : 1);
 	}
 	return true;
