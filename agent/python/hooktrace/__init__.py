@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 
 # Names of modules that are not needed by every program: name -> module.
 _LAZY = {"observe": "hooks", "open": "job", "profile": "profiler", "replace": "hooks", "schedule": "profiler"}
-_MODULES = ("apis", "compat", "hooks", "profiler", "tracer")
+_MODULES = ("apis", "compat", "hooks", "precision", "profiler", "tracer")
 
 
 def __getattr__(name):

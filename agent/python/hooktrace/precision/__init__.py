@@ -1,15 +1,21 @@
-"""hooktrace.precision: the tensors of a program, in a dump on disk.
+"""hooktrace.precision: the values of a program's tensors: dumped, read, watched.
 
-    import hooktrace.precision
+    with hooktrace.precision.Dumper("values", model=model) as dumper:
+        for batch in batches:
+            train(batch)
+            dumper.step()
 
-    dump = hooktrace.precision.open("dump")        # a directory
-    for row in dump.rows(rank=0):
+    for row in hooktrace.precision.open("values").rows(rank=0):
         print(row.step, row.name, row.slot, row.mean)
+
+Values are taken at the calls of torch's, Paddle's and MindSpore's APIs, which are hooked in place: no Python object is replaced,
+and what the program computes is the same, bit by bit.
 """
 import importlib
 
 # Each name is imported when it is used: name -> module.
-_LAZY = {"Dump": "reading", "Elements": "reading", "Row": "reading", "open": "reading"}
+_LAZY = {"Dump": "reading", "Dumper": "dumper", "Elements": "reading", "Find": "watching", "Row": "reading", "Watch": "watching", "open": "reading",
+         "seed_all": "seeds", "watch": "watching"}
 __all__ = sorted(_LAZY)
 
 
