@@ -18,8 +18,16 @@ struct gradient {
 	char slot[HK_SLOT_BYTES];
 };
 
+/* One backward call, shared by the nodes of the forward call, each of which runs once in it. */
+struct backward {
+	uint32_t users, ran; /* hooks; nodes that ran, a bit for each */
+	uint64_t sequence;
+};
+
 /* What the hook of one node knows. */
 struct watched {
+	struct backward *backward;
+	uint32_t place;	     /* of the node among those of the call */
 	PyObject *name, *of; /* owned */
 	uint64_t sequence;   /* of the forward call */
 	uint32_t epoch, number, stack, flags;
@@ -43,6 +51,21 @@ struct nodes {
 
 /* ---- the backward pass ---- */
 
+/* The number of the backward call that the node of WATCHED runs in. A node that ran in it already
+ * begins another one: the graph was kept and runs again. */
+static uint64_t sequence_of(const struct watched *watched)
+{
+	struct backward *backward = watched->backward;
+	uint32_t bit = 1u << watched->place;
+
+	if (backward->ran == 0 || (backward->ran & bit)) {
+		backward->sequence = hk_values.sequence++;
+		backward->ran = 0;
+	}
+	backward->ran |= bit;
+	return backward->sequence;
+}
+
 /* A backward call as a record: begin now, in this thread. */
 static struct hk_record *begin(const struct watched *watched)
 {
@@ -60,7 +83,7 @@ static struct hk_record *begin(const struct watched *watched)
 	record->number = watched->number;
 	record->stack = watched->stack;
 	record->flags = watched->flags | (hk_values.loss_scaled ? HK_DUMP_LOSS_SCALED : 0);
-	record->sequence = hk_values.sequence++;
+	record->sequence = sequence_of(watched);
 	record->thread = hk_values_thread();
 	record->seen.begin_ns = hk_values_now();
 	return record;
@@ -154,17 +177,26 @@ static PyMethodDef hook_definition = {"hooktrace_gradients", hook, METH_VARARGS,
 
 /* ---- the forward pass ---- */
 
+static void backward_release(struct backward *backward)
+{
+	if (--backward->users == 0) {
+		free(backward);
+	}
+}
+
 static void forget(PyObject *capsule)
 {
 	struct watched *watched = PyCapsule_GetPointer(capsule, WATCHED);
 
 	Py_XDECREF(watched->name);
 	Py_XDECREF(watched->of);
+	backward_release(watched->backward);
 	free(watched);
 }
 
-/* A new hook for NODE of RECORD's call, or NULL. */
-static PyObject *new_hook(const struct hk_record *record, const struct node *node)
+/* A new hook for NODE of RECORD's call, the node at PLACE of BACKWARD, or NULL. */
+static PyObject *new_hook(const struct hk_record *record, const struct node *node,
+			  struct backward *backward, uint32_t place)
 {
 	size_t bytes = node->many * sizeof(node->gradients[0]);
 	struct watched *watched = malloc(sizeof(*watched) + bytes);
@@ -174,7 +206,10 @@ static PyObject *new_hook(const struct hk_record *record, const struct node *nod
 		free(watched);
 		return NULL;
 	}
-	*watched = (struct watched){.name = record->name,
+	backward->users++;
+	*watched = (struct watched){.backward = backward,
+				    .place = place,
+				    .name = record->name,
 				    .of = record->of,
 				    .sequence = record->sequence,
 				    .epoch = record->epoch,
@@ -192,7 +227,8 @@ static PyObject *new_hook(const struct hk_record *record, const struct node *nod
 	return function;
 }
 
-static void register_hook(const struct hk_record *record, const struct node *node)
+static void register_hook(const struct hk_record *record, const struct node *node,
+			  struct backward *backward, uint32_t place)
 {
 	PyObject *function = new_hook(record, node);
 	PyObject *handle =
@@ -383,9 +419,16 @@ void hk_gradient_watch(const struct hk_record *record)
 	if (own->many > 0 && record->kind == HK_DUMP_API) {
 		add_inputs(record, own);
 	}
+	struct backward *backward = own->many > 0 ? calloc(1, sizeof(*backward)) : NULL;
+
+	if (backward) {
+		backward->users = 1; /* this function */
+	}
 	for (uint32_t i = 0; i < own->many; i++) {
-		if (own->node[i].many > 0) {
-			register_hook(record, &own->node[i]);
+		if (backward && own->node[i].many > 0) {
+			register_hook(record, &own->node[i], backward, i);
+		} else if (own->node[i].many > 0) {
+			hk_values_leave(HK_LEFT_UNREADABLE);
 		}
 		Py_DECREF(own->node[i].node);
 	}
