@@ -3,8 +3,8 @@
  *     dump_rows DIRECTORY RANK ABOUT ELEMENTS < LINES
  *
  * A line has fields with tabs between: "row" and the 20 fields that row_take names, or "stack" and
- * frames, innermost first: stacks are numbered from 0. Elements are those of the file ELEMENTS from a byte on;
- * "store" keeps them in the dump, "statistics" only what is taken of them. */
+ * frames, innermost first: stacks are numbered from 0. Elements are those of the file ELEMENTS from
+ * a byte on; "store" keeps them in the dump, "statistics" only what is taken of them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
