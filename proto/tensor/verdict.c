@@ -90,9 +90,10 @@ static bool same_shape(const struct hk_verdict_side *a, const struct hk_verdict_
 	}
 }
 
-static bool is_same(double a, double b)
+/* Whether A and B are the same, or one of them is not known. */
+static bool is_same_as_known(double a, double b)
 {
-	return a == b || (!is_known(a) && !is_known(b));
+	return a == b || !is_known(a) || !is_known(b);
 }
 
 /* NaN and Inf that one side has and the other has not. */
@@ -134,7 +135,8 @@ static enum hk_verdict judge_integers(const struct judging *judging)
 	if (judging->a->dtype == judging->b->dtype && a->digest && b->digest) {
 		return say(judging, HK_VERDICT_DIFFERS, "integers differ: other digests");
 	}
-	if (is_same(a->min, b->min) && is_same(a->max, b->max) && is_same(a->mean, b->mean)) {
+	if (is_same_as_known(a->min, b->min) && is_same_as_known(a->max, b->max) &&
+	    is_same_as_known(a->mean, b->mean)) {
 		return say(judging, HK_VERDICT_AGREES,
 			   "integers with the same min, max and mean; elements not compared");
 	}

@@ -45,7 +45,7 @@ static bool pop(struct hk_pickle_machine *machine, struct hk_pickle_value *value
 	return value->kind != HK_PICKLE_MARK;
 }
 
-/* Drops the top COUNT values, of which none is a mark. */
+/* Drops the top COUNT values; a mark among them is an error. */
 static int drop(struct hk_pickle_machine *machine, size_t count)
 {
 	struct hk_pickle_value value;

@@ -74,12 +74,6 @@ static double wider(double error, double x, double y, double factor)
 	return apart > error ? apart : error;
 }
 
-/* Whether NaN or Inf are there in other numbers, or UNCOUNTED, on one side only. */
-static bool is_unlike(uint64_t a, uint64_t b, bool uncounted)
-{
-	return uncounted ? !a != !b : a != b;
-}
-
 /* The norm of B, or one that it does not exceed. */
 static double norm_of(const struct hk_statistics *b, double root)
 {
@@ -87,15 +81,12 @@ static double norm_of(const struct hk_statistics *b, double root)
 }
 
 /* A lower bound of |a - b| / |b|, from what the figures differ by. */
-static double statistics_error(const struct hk_statistics *a, const struct hk_statistics *b,
-			       bool uncounted)
+static double statistics_error(const struct hk_statistics *a, const struct hk_statistics *b)
 {
 	double root = sqrt((double)b->count), apart = 0, norm = norm_of(b, root);
-	bool infs_known = !uncounted || a->nans == 0;
 
-	if (is_unlike(a->nans, b->nans, uncounted) ||
-	    (infs_known && (is_unlike(a->positive_infs, b->positive_infs, uncounted) ||
-			    is_unlike(a->negative_infs, b->negative_infs, uncounted)))) {
+	if (a->nans != b->nans || a->positive_infs != b->positive_infs ||
+	    a->negative_infs != b->negative_infs) {
 		return INFINITY;
 	}
 	apart = wider(apart, a->l2, b->l2, 1);
@@ -106,16 +97,29 @@ static double statistics_error(const struct hk_statistics *a, const struct hk_st
 	return apart == 0 ? 0 : norm > 0 ? apart / norm : 1;
 }
 
-static void statistics_measure(const struct hk_rank_pair *pair, struct hk_match *match,
-			       const struct hk_operand *a, const struct hk_operand *b)
+/* Leaves of NaN and Inf what a side that does not count them knows. */
+static void counts_level(struct hk_statistics *statistics, bool nans)
 {
+	statistics->nans = statistics->nans > 0;
+	statistics->positive_infs = !nans && statistics->positive_infs > 0;
+	statistics->negative_infs = !nans && statistics->negative_infs > 0;
+}
+
+static void statistics_measure(const struct hk_rank_pair *pair, struct hk_match *match,
+			       struct hk_operand *a, struct hk_operand *b)
+{
+	if (a->values->uncounted || b->values->uncounted) {
+		bool nans = a->row.statistics.nans > 0;
+		counts_level(&a->row.statistics, nans);
+		counts_level(&b->row.statistics, nans);
+	}
+
 	if ((a->row.flags | b->row.flags) & HK_DUMP_NO_STATISTICS) {
 		match->why = HK_WHY_DTYPE;
 		match->level = HK_MATCH_UNKNOWN;
 		return;
 	}
-	match->error = statistics_error(&a->row.statistics, &b->row.statistics,
-					a->values->uncounted || b->values->uncounted);
+	match->error = statistics_error(&a->row.statistics, &b->row.statistics);
 	match_judge(pair, match, a, b);
 }
 

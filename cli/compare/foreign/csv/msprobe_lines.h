@@ -1,11 +1,11 @@
 /* msprobe_lines.h: a comparison as the lines of msprobe's file: one for each tensor and value of A,
  * with what B has in its place, and msprobe's verdict of it. One owner. */
-#ifndef HK_CLI_COMPARE_FOREIGN_MSPROBE_LINES_H
-#define HK_CLI_COMPARE_FOREIGN_MSPROBE_LINES_H
+#ifndef HK_CLI_COMPARE_FOREIGN_CSV_MSPROBE_LINES_H
+#define HK_CLI_COMPARE_FOREIGN_CSV_MSPROBE_LINES_H
 
 #include "cli/compare/comparison.h"
-#include "cli/compare/foreign/msprobe_figure.h"
-#include "cli/compare/foreign/msprobe_metrics.h"
+#include "cli/compare/foreign/csv/msprobe_figure.h"
+#include "cli/compare/foreign/csv/msprobe_metrics.h"
 
 /* What msprobe objects to. */
 enum hk_msprobe_objection {

@@ -1,7 +1,7 @@
 /* msprobe_metrics.h: the six numbers by which msprobe compares the elements of two tensors. Pure.
  */
-#ifndef HK_CLI_COMPARE_FOREIGN_MSPROBE_METRICS_H
-#define HK_CLI_COMPARE_FOREIGN_MSPROBE_METRICS_H
+#ifndef HK_CLI_COMPARE_FOREIGN_CSV_MSPROBE_METRICS_H
+#define HK_CLI_COMPARE_FOREIGN_CSV_MSPROBE_METRICS_H
 
 #include <stdbool.h>
 #include <stdint.h>

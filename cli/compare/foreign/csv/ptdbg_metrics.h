@@ -1,6 +1,6 @@
 /* ptdbg_metrics.h: the five numbers by which ptdbg_ascend compares two arrays. Pure. */
-#ifndef HK_CLI_COMPARE_FOREIGN_PTDBG_METRICS_H
-#define HK_CLI_COMPARE_FOREIGN_PTDBG_METRICS_H
+#ifndef HK_CLI_COMPARE_FOREIGN_CSV_PTDBG_METRICS_H
+#define HK_CLI_COMPARE_FOREIGN_CSV_PTDBG_METRICS_H
 
 #include <stdbool.h>
 #include <stdint.h>

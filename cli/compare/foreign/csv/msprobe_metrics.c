@@ -1,4 +1,4 @@
-#include "cli/compare/foreign/msprobe_metrics.h"
+#include "cli/compare/foreign/csv/msprobe_metrics.h"
 
 #include <float.h>
 #include <math.h>

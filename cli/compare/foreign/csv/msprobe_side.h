@@ -1,9 +1,9 @@
 /* msprobe_side.h: one side of a line of msprobe's file as text. Pure. */
-#ifndef HK_CLI_COMPARE_FOREIGN_MSPROBE_SIDE_H
-#define HK_CLI_COMPARE_FOREIGN_MSPROBE_SIDE_H
+#ifndef HK_CLI_COMPARE_FOREIGN_CSV_MSPROBE_SIDE_H
+#define HK_CLI_COMPARE_FOREIGN_CSV_MSPROBE_SIDE_H
 
-#include "cli/compare/foreign/csv_cell.h"
-#include "cli/compare/foreign/msprobe_lines.h"
+#include "cli/compare/foreign/csv/csv_cell.h"
+#include "cli/compare/foreign/csv/msprobe_lines.h"
 
 /* The figure WHICH of a side of LINE. */
 void hk_msprobe_side_figure(struct hk_figure_cell *cell, const struct hk_msprobe_line *line,

@@ -1,4 +1,4 @@
-#include "cli/compare/foreign/msprobe_judge.h"
+#include "cli/compare/foreign/csv/msprobe_judge.h"
 
 #include <errno.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/foreign/msprobe_side.h"
+#include "cli/compare/foreign/csv/msprobe_side.h"
 
 #define WARNINGS (HK_OBJECTION_RELATIVE_WARNING | HK_OBJECTION_COSINE_WARNING)
 

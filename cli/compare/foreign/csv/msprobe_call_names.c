@@ -1,4 +1,4 @@
-#include "cli/compare/foreign/msprobe_call_names.h"
+#include "cli/compare/foreign/csv/msprobe_call_names.h"
 
 #include <inttypes.h>
 #include <stdio.h>

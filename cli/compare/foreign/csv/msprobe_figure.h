@@ -1,7 +1,7 @@
 /* msprobe_figure.h: the figures of a row as msprobe shows and compares them: max, min, mean and
  * norm of a tensor, with NaN and Inf as torch has them, or the value of what is no tensor. Pure. */
-#ifndef HK_CLI_COMPARE_FOREIGN_MSPROBE_FIGURE_H
-#define HK_CLI_COMPARE_FOREIGN_MSPROBE_FIGURE_H
+#ifndef HK_CLI_COMPARE_FOREIGN_CSV_MSPROBE_FIGURE_H
+#define HK_CLI_COMPARE_FOREIGN_CSV_MSPROBE_FIGURE_H
 
 #include "dump/dump.h"
 

@@ -1,7 +1,7 @@
 /* csv_cell.h: cells of the comma-separated files that msprobe and ptdbg_ascend write: quoted only
  * where they must be, as Python's csv module does. Errors stay in the FILE. No state. */
-#ifndef HK_CLI_COMPARE_FOREIGN_CSV_CELL_H
-#define HK_CLI_COMPARE_FOREIGN_CSV_CELL_H
+#ifndef HK_CLI_COMPARE_FOREIGN_CSV_CSV_CELL_H
+#define HK_CLI_COMPARE_FOREIGN_CSV_CSV_CELL_H
 
 #include <stdio.h>
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/foreign/csv_cell.h"
-#include "cli/compare/foreign/msprobe_figure.h"
+#include "cli/compare/foreign/csv/csv_cell.h"
+#include "cli/compare/foreign/csv/msprobe_figure.h"
+#include "cli/compare/foreign/csv/ptdbg_metrics.h"
 #include "cli/compare/foreign/msprobe_name.h"
-#include "cli/compare/foreign/ptdbg_metrics.h"
 #include "cli/compare/format.h"
 #include "cli/compare/sample.h"
 

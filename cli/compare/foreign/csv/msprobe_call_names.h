@@ -1,7 +1,7 @@
 /* msprobe_call_names.h: the names that msprobe gives to the calls of one rank: a backward call has
  * its forward call's number, a parameter its module's class. One owner. */
-#ifndef HK_CLI_COMPARE_FOREIGN_MSPROBE_CALL_NAMES_H
-#define HK_CLI_COMPARE_FOREIGN_MSPROBE_CALL_NAMES_H
+#ifndef HK_CLI_COMPARE_FOREIGN_CSV_MSPROBE_CALL_NAMES_H
+#define HK_CLI_COMPARE_FOREIGN_CSV_MSPROBE_CALL_NAMES_H
 
 #include "cli/compare/source.h"
 

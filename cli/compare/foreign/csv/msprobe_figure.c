@@ -1,4 +1,4 @@
-#include "cli/compare/foreign/msprobe_figure.h"
+#include "cli/compare/foreign/csv/msprobe_figure.h"
 
 #include <ctype.h>
 #include <math.h>

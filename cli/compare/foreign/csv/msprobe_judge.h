@@ -1,8 +1,8 @@
 /* msprobe_judge.h: what msprobe objects to in the lines of each call, by its own rules. Pure. */
-#ifndef HK_CLI_COMPARE_FOREIGN_MSPROBE_JUDGE_H
-#define HK_CLI_COMPARE_FOREIGN_MSPROBE_JUDGE_H
+#ifndef HK_CLI_COMPARE_FOREIGN_CSV_MSPROBE_JUDGE_H
+#define HK_CLI_COMPARE_FOREIGN_CSV_MSPROBE_JUDGE_H
 
-#include "cli/compare/foreign/msprobe_lines.h"
+#include "cli/compare/foreign/csv/msprobe_lines.h"
 
 /* Sets `is_first` and `objections` of LINES. ELEMENTS: the rules for elements, else for statistics.
  * Returns 0 or -ENOMEM. */

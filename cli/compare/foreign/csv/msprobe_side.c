@@ -1,4 +1,4 @@
-#include "cli/compare/foreign/msprobe_side.h"
+#include "cli/compare/foreign/csv/msprobe_side.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "cli/compare/foreign/msprobe_lines.h"
+#include "cli/compare/foreign/csv/msprobe_lines.h"
 
 #include <errno.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/foreign/msprobe_call_names.h"
+#include "cli/compare/foreign/csv/msprobe_call_names.h"
 
 #define ITEM_BYTES 256
 

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/compare/foreign/csv_cell.h"
-#include "cli/compare/foreign/msprobe_judge.h"
-#include "cli/compare/foreign/msprobe_lines.h"
-#include "cli/compare/foreign/msprobe_side.h"
+#include "cli/compare/foreign/csv/csv_cell.h"
+#include "cli/compare/foreign/csv/msprobe_judge.h"
+#include "cli/compare/foreign/csv/msprobe_lines.h"
+#include "cli/compare/foreign/csv/msprobe_side.h"
 #include "cli/compare/foreign/python_text.h"
 #include "cli/compare/format.h"
 

@@ -1,4 +1,4 @@
-#include "cli/compare/foreign/csv_cell.h"
+#include "cli/compare/foreign/csv/csv_cell.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "cli/compare/foreign/ptdbg_metrics.h"
+#include "cli/compare/foreign/csv/ptdbg_metrics.h"
 
 #include <float.h>
 #include <math.h>
