@@ -71,13 +71,14 @@ const char *hk_label_name(char text[HK_LABEL_BYTES], const struct hk_dump_row *r
 const char *hk_label_call(char text[HK_LABEL_BYTES], const struct hk_dump_row *row)
 {
 	char module[HK_LABEL_BYTES];
+	bool api = row->kind == HK_DUMP_API;
 
 	if (row->kind == HK_DUMP_STATE) {
 		snprintf(text, HK_LABEL_BYTES, "%s of %s", hk_label_phase(row->phase), row->name);
 	} else {
-		snprintf(text, HK_LABEL_BYTES, "%.300s.%s #%" PRIu32,
-			 row->kind == HK_DUMP_MODULE ? module_name(module, row) : row->name,
-			 hk_label_phase(row->phase), row->number);
+		snprintf(text, HK_LABEL_BYTES, "%.240s.%s #%" PRIu32 "%s%.200s",
+			 api ? row->name : module_name(module, row), hk_label_phase(row->phase),
+			 row->number, api && *row->of ? " in " : "", api ? row->of : "");
 	}
 	return text;
 }

@@ -15,8 +15,8 @@ void hk_label_row(const struct hk_rank_pair *pair, const struct hk_match *match,
  * "layers.3.attn.weight.gradient". */
 const char *hk_label_name(char text[HK_LABEL_BYTES], const struct hk_dump_row *row);
 
-/* The call of ROW: "layers.3.attn.Linear.forward", "torch.relu.forward #41", "gradient of
- * layers.3.attn.weight". */
+/* The call of ROW: "layers.3.attn.Linear.forward #0", "torch.relu.forward #41 in layers.3.mlp",
+ * "gradient of layers.3.attn.weight". */
 const char *hk_label_call(char text[HK_LABEL_BYTES], const struct hk_dump_row *row);
 
 /* "input 0", "keyword weight", "output 0", "gradient". */
