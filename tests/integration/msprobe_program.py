@@ -1,8 +1,10 @@
-"""Trains a small CNN for two steps, the same in each run, while msprobe or hooktrace takes the values: WHO TASK LEVEL PATH [odd].
+"""Trains a small CNN for two steps, the same in each run, while msprobe or hooktrace takes the values: WHO TASK:LEVEL:PATH ...
 
-odd: one call each of what comparisons have rules for; the last word says which of two sides it is.
+Each run has a process of its own, forked once torch is loaded. LEVEL a or b: instead of a training, one call each of what comparisons have
+rules for; b is the other side.
 """
 import json
+import os
 import sys
 
 import torch
@@ -20,6 +22,14 @@ class Net(nn.Module):
     def forward(self, values):
         values = functional.relu(self.bn(self.c1(values)))
         return self.fc(torch.flatten(functional.max_pool2d(self.c2(values), 4), 1))
+
+
+def load(who):
+    """What takes long to import."""
+    if who == "msprobe":
+        import msprobe.pytorch  # pylint: disable=import-error,import-outside-toplevel,unused-import
+    else:
+        import hooktrace.precision.dumper  # pylint: disable=import-error,import-outside-toplevel,unused-import
 
 
 def observer(who, task, level, path, model):
@@ -85,8 +95,24 @@ def odd(who, task, path, other):
     end()
 
 
-if __name__ == "__main__":
-    if len(sys.argv) > 5:
-        odd(sys.argv[1], sys.argv[2], sys.argv[4], sys.argv[5] == "b")
+def run(who, task, level, path):
+    if level in LEVELS:
+        train(who, task, level, path)
     else:
-        train(*sys.argv[1:5])
+        odd(who, task, path, level == "b")
+
+
+def main(who, *jobs):
+    load(who)
+    for job in jobs:
+        child = os.fork()
+        if child == 0:
+            run(who, *job.split(":"))
+            sys.stdout.flush()
+            os._exit(0)
+        if os.waitpid(child, 0)[1] != 0:
+            sys.exit(f"{who} {job} failed")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

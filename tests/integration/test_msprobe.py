@@ -110,18 +110,15 @@ def check_export(run: Run, place, task):
 
 def test(run: Run):
     place = install(run)
-    for task in TASKS:
-        for level in LEVELS:
-            for who in ("msprobe", "ours"):
-                program(run, place, who, task, level, run.path(f"{who}-{task}-{level}"))
-        for side in ("a", "b"):
-            program(run, place, "msprobe", task, "L1", run.path(f"odd-{task}-{side}"), side)
+    trainings = [(task, level) for task in TASKS for level in LEVELS]
+    for who, more in (("msprobe", [(task, side) for task in TASKS for side in ("a", "b")]), ("ours", [])):
+        program(run, place, who, *(f"{task}:{level}:{run.path(f'{who}-{task}-{level}')}" for task, level in trainings + more))
     for level in LEVELS:
         check_dumps(run, level)
     for task in TASKS:
         lines = check_csv(run, place, run.path(f"msprobe-{task}-mix", "step0"), run.path(f"msprobe-{task}-mix", "step1"), f"steps-{task}")
         expect_true(f"{task}: {lines} lines", lines > 130)
-        check_csv(run, place, run.path(f"odd-{task}-a", "step0"), run.path(f"odd-{task}-b", "step0"), f"odd-csv-{task}")
+        check_csv(run, place, run.path(f"msprobe-{task}-a", "step0"), run.path(f"msprobe-{task}-b", "step0"), f"odd-{task}")
         check_export(run, place, task)
 
 
