@@ -1,9 +1,9 @@
-#include "values/deferred.h"
+#include "deferred.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "values/session.h"
+#include "session.h"
 
 #define ROWS_MAX (1u << 20)
 
@@ -48,8 +48,7 @@ static bool has_room(void)
 		return true;
 	}
 	uint32_t more = room ? 2 * room : 256;
-	struct deferred *grown =
-	    more <= ROWS_MAX ? realloc(rows, more * sizeof(*grown)) : NULL;
+	struct deferred *grown = more <= ROWS_MAX ? realloc(rows, more * sizeof(*grown)) : NULL;
 
 	if (!grown) {
 		return false;

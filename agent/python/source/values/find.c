@@ -1,4 +1,4 @@
-#include "values/find.h"
+#include "find.h"
 
 #include <math.h>
 
@@ -44,7 +44,7 @@ static PyObject *bad_slots(const struct hk_record *record, size_t begin, size_t 
 	return slots;
 }
 
-int hk_find_check(const struct hk_record *record)
+int hk_find_check(const struct hk_record *record, enum hk_dump_phase phase)
 {
 	size_t bad = record->inputs;
 
@@ -57,14 +57,32 @@ int hk_find_check(const struct hk_record *record)
 	PyObject *outputs = bad_slots(record, record->inputs, record->many);
 	PyObject *inputs = outputs ? bad_slots(record, 0, record->inputs) : NULL;
 	PyObject *answer =
-	    inputs ? PyObject_CallFunction(hk_values.found, "OIKOOO", record->name, record->number,
-					   (unsigned long long)record->sequence,
-					   record->of ? record->of : Py_None, inputs, outputs)
+	    inputs ? PyObject_CallFunction(hk_values.found, "OOIiOO", record->name, record->of,
+					   record->number, (int)phase, inputs, outputs)
 		   : NULL;
-	int wanted = answer ? answer == Py_True : -1;
+	int found = !answer || answer == Py_None ? 0 : answer == Py_True ? 1 : 2;
+
+	if (!answer) {
+		PyErr_WriteUnraisable(hk_values.found);
+	}
 
 	Py_XDECREF(outputs);
 	Py_XDECREF(inputs);
 	Py_XDECREF(answer);
-	return wanted;
+	return found;
+}
+
+int hk_find_react(void)
+{
+	PyObject *react = hk_values.react; /* which the function may give up */
+
+	if (!react) {
+		return 0;
+	}
+	Py_INCREF(react);
+	PyObject *answer = PyObject_CallFunctionObjArgs(react, NULL);
+
+	Py_DECREF(react);
+	Py_XDECREF(answer);
+	return answer ? 0 : -1;
 }

@@ -1,11 +1,11 @@
-#include "values/record.h"
+#include "record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "deferred.h"
 #include "tensor/walk.h"
-#include "values/deferred.h"
 
 #define VALUES_MAX 4096u /* of one call */
 #define FREE_MAX 16u	 /* records that are kept for later calls */
@@ -141,6 +141,18 @@ void hk_record_copy(struct hk_value *value)
 	}
 }
 
+/* Adds ROW, and its ELEMENTS unless that is NULL. */
+static void write_now(const struct hk_dump_row *row, const struct hk_tensor *elements)
+{
+	if (!hk_values.writer) {
+		return;
+	}
+	if (elements) {
+		hk_values.offered_bytes += row->statistics.count * hk_dtype_bytes(row->dtype);
+	}
+	hk_dump_writer_add(hk_values.writer, row, elements);
+}
+
 static void describe(struct hk_dump_row *row, const struct hk_view *view)
 {
 	row->device = view->device;
@@ -166,8 +178,7 @@ void hk_record_write_row(const struct hk_dump_row *given, const struct hk_view *
 	struct hk_tensor elements = hk_tensor_of(view);
 
 	row.flags |= view->data ? 0 : HK_DUMP_NO_STATISTICS;
-	hk_dump_writer_add(hk_values.writer, &row,
-			   view->data && has_elements && hk_values.payloads ? &elements : NULL);
+	write_now(&row, view->data && has_elements && hk_values.payloads ? &elements : NULL);
 }
 
 void hk_record_write(const struct hk_record *record, const struct hk_value *value,
@@ -175,12 +186,8 @@ void hk_record_write(const struct hk_record *record, const struct hk_value *valu
 {
 	struct hk_dump_row row = hk_record_row(record, value);
 
-	if (!hk_values.writer) {
-		return;
-	}
 	if (value->scalar) {
-		row.device = "";
-		hk_dump_writer_add(hk_values.writer, &row, NULL);
+		write_now(&row, NULL);
 		return;
 	}
 	row.statistics = value->statistics;
@@ -193,5 +200,5 @@ void hk_record_write(const struct hk_record *record, const struct hk_value *valu
 	copy.data = value->copy;
 	copy.strides = NULL;
 	describe(&row, &value->view);
-	hk_dump_writer_add(hk_values.writer, &row, &copy);
+	write_now(&row, &copy);
 }

@@ -1,10 +1,10 @@
-#include "values/session.h"
+#include "session.h"
 
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "beyond.h"
+#include "python/source/beyond.h"
 
 struct hk_values hk_values;
 

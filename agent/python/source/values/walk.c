@@ -1,11 +1,11 @@
-#include "values/walk.h"
+#include "walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "values/deferred.h"
-#include "values/scalar.h"
+#include "deferred.h"
+#include "scalar.h"
 
 #define DEPTH_MAX 4
 #define SCALAR_BYTES 192
@@ -37,8 +37,7 @@ static void add_tensor(struct walk *walk, PyObject *tensor, enum hk_values_class
 	}
 	Py_INCREF(tensor);
 	value->tensor = tensor;
-	value->deferred =
-	    value->view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE;
+	value->deferred = value->view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE;
 	value->has_statistics =
 	    !value->view.on_device && hk_record_measure(&value->view, &value->statistics);
 	if (hk_values.backward && class == HK_CLASS_TENSOR) {
@@ -98,7 +97,8 @@ static void visit_dict(struct walk *walk, PyObject *dict, const char *slot, int 
 	for (Py_ssize_t i = 0; items && i < PyList_Size(items); i++) {
 		PyObject *item = PyList_GetItem(items, i); /* borrowed */
 		PyObject *key = PyTuple_GetItem(item, 0);
-		PyObject *text = PyUnicode_Check(key) || PyLong_Check(key) ? PyObject_Str(key) : NULL;
+		PyObject *text =
+		    PyUnicode_Check(key) || PyLong_Check(key) ? PyObject_Str(key) : NULL;
 		join(name, slot, text ? hk_values_text(text) : "?");
 		Py_XDECREF(text);
 		visit(walk, PyTuple_GetItem(item, 1), name, depth);
