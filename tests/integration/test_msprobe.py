@@ -62,7 +62,7 @@ def msprobe_compare(run: Run, place, a, b, name):
 
 
 def check_csv(run: Run, place, a, b, name):
-    """Two dumps of msprobe: its file and ours. Gradients that are None are in msprobe's alone."""
+    """Two dumps of msprobe: its file and ours. Only msprobe's has lines of gradients that are absent."""
     head, theirs = table(msprobe_compare(run, place, a, b, name))
     run.cli("compare", a, b, "--steps", "order", "--format", "msprobe-csv", "-o", run.path(name + ".csv"), check=False)
     our_head, ours = table(run.path(name + ".csv"))
