@@ -164,6 +164,19 @@ static int sides_open(struct run *run, char *reason)
 	return 0;
 }
 
+int hk_compare_pairs(struct hk_comparison *comparison, const struct hk_compare_options *options)
+{
+	struct run run = {.comparison = comparison, .options = options};
+
+	run.names = hk_names_new(options->mapping);
+	run.shards = hk_shards_new(comparison, options->mapping);
+	int r = run.names && run.shards ? pairs_measure(&run) : -ENOMEM;
+	r = r ? r : flow_judge(comparison);
+	hk_shards_free(run.shards);
+	hk_names_free(run.names);
+	return r;
+}
+
 int hk_compare_dumps(struct hk_comparison *comparison, const struct hk_compare_options *options,
 		     char reason[HK_SOURCE_REASON_BYTES])
 {
@@ -171,15 +184,9 @@ int hk_compare_dumps(struct hk_comparison *comparison, const struct hk_compare_o
 
 	*comparison = (struct hk_comparison){0};
 	snprintf(reason, HK_SOURCE_REASON_BYTES, "%s", strerror(ENOMEM));
-	run.names = hk_names_new(options->mapping);
-	int r = run.names ? sides_open(&run, reason) : -ENOMEM;
+	int r = sides_open(&run, reason);
 	r = r ? r : ranks_open(&run, reason);
-	run.shards = r ? NULL : hk_shards_new(comparison, options->mapping);
-	r = r || run.shards ? r : -ENOMEM;
-	r = r ? r : pairs_measure(&run);
-	hk_shards_free(run.shards);
-	r = r ? r : flow_judge(comparison);
-	hk_names_free(run.names);
+	r = r ? r : hk_compare_pairs(comparison, options);
 	if (r < 0) {
 		hk_comparison_fini(comparison);
 	}

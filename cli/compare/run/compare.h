@@ -8,6 +8,9 @@
 /* Fills COMPARISON. Returns 0, or -errno with REASON: then COMPARISON is empty. */
 int hk_compare_dumps(struct hk_comparison *comparison, const struct hk_compare_options *options,
 		     char reason[HK_SOURCE_REASON_BYTES]);
+/* Compares the pairs of COMPARISON, whose values are open. Returns 0 or -ENOMEM. */
+int hk_compare_pairs(struct hk_comparison *comparison, const struct hk_compare_options *options);
+
 void hk_comparison_fini(struct hk_comparison *comparison);
 
 #endif
