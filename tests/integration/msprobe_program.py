@@ -1,4 +1,4 @@
-"""Trains a small CNN for two steps, the same in each run, while msprobe or hooktrace takes the values: WHO TASK:LEVEL:PATH ...
+"""Trains a small CNN for two steps, the same in each run, while msprobe or hooktrace takes the values (arguments: msprobe or ours, then TASK:LEVEL:PATH ...).
 
 Each run has a process of its own, forked once torch is loaded. LEVEL a or b: instead of a training, one call each of what comparisons have
 rules for; b is the other side.

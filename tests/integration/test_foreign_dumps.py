@@ -376,6 +376,18 @@ def check_usage(run: Run):
         done = python(run, *run_it, *words, check=False)
         expect(f"{words}: exit {done.stderr}", done.returncode, code)
         expect_true(f"{words}: {done.stderr!r}", re.search(says, done.stderr) and "Traceback" not in done.stderr)
+    check_no_room(run)
+
+
+def check_no_room(run: Run):
+    """A file system that takes no more: said, and what is there is no dump."""
+    limited = ("import resource, runpy; resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024));"
+               " runpy.run_module('hooktrace.precision.export', run_name='__main__')")
+    for form in ("msprobe", "ptdbg"):
+        done = python(run, "-c", limited, run.path("own"), "--format", form, "-o", run.path(f"full-{form}"), check=False)
+        expect(f"{form}: exit", done.returncode, 1)
+        expect_true(f"{form}: {done.stderr!r}", re.search(r"cannot write .*File too large \(what is in .* is not whole", done.stderr))
+        expect(f"{form}: dump.json", glob.glob(run.path(f"full-{form}", "*", "*", "dump.json")), [])
 
 
 def test(run: Run):

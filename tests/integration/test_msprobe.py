@@ -62,7 +62,7 @@ def msprobe_compare(run: Run, place, a, b, name):
 
 
 def check_csv(run: Run, place, a, b, name):
-    """Two dumps of msprobe: its file and ours. Gradients that are None are in msprobe's alone."""
+    """Two dumps of msprobe: its file and ours. Only msprobe's has lines of gradients that are absent."""
     head, theirs = table(msprobe_compare(run, place, a, b, name))
     run.cli("compare", a, b, "--steps", "order", "--format", "msprobe-csv", "-o", run.path(name + ".csv"), check=False)
     our_head, ours = table(run.path(name + ".csv"))
@@ -91,6 +91,12 @@ def check_dumps(run: Run, level):
         expect_true(f"{task} {level}: {equal} tensors equal", task == "statistics" or equal >= LEAST_EQUAL[level] * 2 // 3)
 
 
+def is_norm_close(line, column):
+    """Whether msprobe only warns, of norms that are within 1/100,000."""
+    place = column.get("NormRelativeErr")
+    return place is not None and line[column["Result"]] == "warning" and float(line[place].strip("%")) < 1e-3
+
+
 def check_export(run: Run, place, task):
     """msprobe takes our export as one of its own, and finds it the same as its own dump."""
     run.command(os.path.join(place, "python"), "-m", "hooktrace.precision.export", run.path(f"ours-{task}-mix"), "--format", "msprobe", "-o",
@@ -101,7 +107,8 @@ def check_export(run: Run, place, task):
     matched = [line for line in lines.values() if line[column["Bench Name"]] != "N/A"]
     expect_true(f"{task}: {len(matched)} lines matched of {len(lines)}", len(matched) > 100)
     # linear's gradients are listed in other orders.
-    wrong = [line for line in matched if "linear.0.backward" not in line[0] and line[column["Result"]] != "pass"]
+    # A norm in double and one in float32 are never the same: msprobe warns where the error of an output is ten times that of an input, however small.
+    wrong = [line for line in matched if "linear.0.backward" not in line[0] and line[column["Result"]] != "pass" and not is_norm_close(line, column)]
     expect(f"{task}: lines that msprobe objects to", [(line[0], line[column["Err_message"]]) for line in wrong], [])
     for line in matched:
         if task == "tensor" and "linear.0.backward" not in line[0]:

@@ -1,1 +1,3 @@
+from .formats.msprobe import export_msprobe as export_msprobe
+from .formats.ptdbg import export_ptdbg as export_ptdbg
 from .reading import Dump as Dump, Elements as Elements, Row as Row, open as open

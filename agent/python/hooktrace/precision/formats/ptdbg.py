@@ -103,6 +103,7 @@ class Writer:
             self._line([f"{name}_{_KEY}", [_frame(text) for text in stack]])
         if self._mode != STACK:
             listed = list(rows)
+            self.left_out += sum(row.role == "keyword" for row in listed)
             for role in ("input", "output"):
                 self._side(f"{name}_{role}", [row for row in listed if row.role == role], phase == "forward" and role == "output", elements)
 
