@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/compare/compare.h"
 #include "cli/compare/format.h"
+#include "cli/compare/run/compare.h"
 #include "cli/option.h"
 
 #define ROWS 30u

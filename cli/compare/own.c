@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/compare/shape.h"
 #include "cli/compare/source.h"
 #include "dump/reader.h"
 
@@ -77,9 +78,13 @@ static int list(const char *path, struct hk_source_parts *parts,
 	return r;
 }
 
+/* A hostile file may have elements for another shape than a row's. */
 static void row(const struct hk_values *values, size_t index, struct hk_dump_row *row)
 {
 	hk_dump_file_row(((const struct own *)values)->file, index, row);
+	row->has_payload = row->has_payload && row->dimensions <= HK_TENSOR_DIMENSIONS &&
+			   hk_dtype_bytes(row->dtype) > 0 &&
+			   hk_shape_count(row) == row->statistics.count;
 }
 
 static const void *elements(struct hk_values *values, size_t index, const char **reason)

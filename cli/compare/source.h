@@ -36,6 +36,9 @@ struct hk_values_ops {
 	void (*close)(struct hk_values *values);
 };
 
+/* Enumerators of a row are in range. A row that has a payload has a known dtype, at most
+ * HK_TENSOR_DIMENSIONS dimensions, and as many elements as its shape says, or as its sample has. */
+
 /* A row's digest of 0 means that there is none, its storage of 0 that its memory is unknown. */
 
 /* The rows of one rank, in the order in which the process made them. A source embeds this as the

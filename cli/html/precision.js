@@ -5,9 +5,9 @@
 	const data = JSON.parse(document.getElementById("data").textContent);
 	/* From worst to best. */
 	const LEVELS = ["no", "follows", "unmatched", "?", "yes", "equal"];
-	const KIND = { no: "bad", follows: "warn", unmatched: "", "?": "", yes: "good", equal: "good" };
+	const KIND = { no: "bad", yes: "good", equal: "good" };
 
-	const pill = (level) => html("span", { class: `pill ${KIND[level]}` }, level);
+	const pill = (level) => html("span", { class: `pill ${KIND[level] ?? ""}` }, level);
 	const number = (value, digits = 3) => (typeof value === "string" ? value : value === null || value === undefined ? "–" : value === 0 ? "0" : value.toPrecision(digits));
 	/* Infinite errors arrive as text and are worse than all numbers. */
 	const sortable = (value) => (value === "inf" ? Infinity : typeof value === "number" ? value : null);
@@ -78,10 +78,10 @@
 				html("span", { class: "counts" }, counts(one.levels))));
 		const fill = () => {
 			if (details.open && details.children.length === 1) {
+				details.append(...children.map((child) => branch(child, false)));
 				if (one.rows.length) {
 					details.append(html("ul", {}, ...one.rows.slice(0, 50).map(rowLine)));
 				}
-				details.append(...children.map((child) => branch(child, false)));
 			}
 		};
 		details.addEventListener("toggle", fill);

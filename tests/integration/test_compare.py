@@ -5,8 +5,9 @@ import json
 import os
 
 import numpy
+from browser import Browser
 from dumps import FORWARD, Rank, Tensor
-from harness import expect, expect_true, main
+from harness import expect, expect_true, main, wait_for
 from toy_models import BACKWARD, VIEWS, Cnn, Fault, Transformer, train
 
 AGREE, DIFFER, ERROR = 0, 1, 2
@@ -302,7 +303,7 @@ def check_formats(run):
     done = compare(run, a, b, DIFFER, "--rows", "5")
     lines = done.stdout.splitlines()
     expect_true(lines[0], lines[0].startswith("first wrong: ") and "rank 2, step 3: inputs are equal bit by bit" in lines[0])
-    expect_true(lines[1], "forward <- /src/train.py:7 step" in lines[1])
+    expect_true(lines[1], ") <- step (train.py:7)" in lines[1])
     expect("rows of text", sum(" follows " in line for line in lines), 4)
     expect_true("the rest is said", any("more: --rows 0 shows them" in line for line in lines) and any(line.startswith("rule: ") for line in lines))
     expect_true("no colours in a file", "\033" not in done.stdout)
@@ -314,7 +315,23 @@ def check_formats(run):
     data = json.loads(text.split('<script type="application/json" id="data">')[1].split("</script>")[0])
     expect("rows of the page", (len(data["rows"]), data["first"]["rank"]), (min(2000, data["row_count"]), BAD_RANK))
     expect_true("modules of the page", {"layers.0", "layers.2.attn", "head"} <= {module["path"] for module in data["modules"]})
+    expect_true(data["first"]["text"], " in layers." in data["first"]["text"])
     expect("rows of modules", sum(sum(module["levels"].values()) for module in data["modules"]), sum(data["levels"].values()))
+
+
+def check_page(run):
+    """The page draws itself: the divergence on top, and modules that open."""
+    with Browser(run.directory) as browser:
+        browser.open(run.path("page.html"))
+        title = browser.run("return document.querySelector('h1').textContent")
+        expect_true(title, title.startswith("First wrong: torch."))
+        expect("frames", browser.run("return document.querySelectorAll('.stack li').length"), 2)
+        names = "return [...document.querySelectorAll('.tree summary code')].map((one) => one.textContent)"
+        expect("modules, the worst first", browser.run(names), ["model", "layers", "head"])
+        browser.run("document.querySelectorAll('.tree details')[1].open = true")
+        wait_for("layers to open", lambda: browser.run(names)[:5] == ["model", "layers", "0", "1", "2"])
+        errors = [entry["message"] for entry in browser.driver.get_log("browser") if entry["level"] == "SEVERE"]
+        expect("errors of the page", errors, [])
 
 
 def check_errors(run):
@@ -350,6 +367,7 @@ def test(run):
     check_outside(run)
     check_shards(run)
     check_formats(run)
+    check_page(run)
     check_errors(run)
 
 

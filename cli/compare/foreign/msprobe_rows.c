@@ -159,7 +159,7 @@ static int scalar_add(struct reader *reader, struct building *building, const ch
 	row->dimensions = 0;
 	row->shape = NULL;
 	row->flags = 0;
-	row->statistics = hk_foreign_statistics(NULL, 0);
+	row->statistics = (struct hk_statistics){0};
 	return hk_foreign_rows_add(reader->rows, row, &(struct hk_foreign_elements){0});
 }
 

@@ -15,7 +15,7 @@ import importlib
 
 # Each name is imported when it is used: name -> module.
 _LAZY = {"Dump": "reading", "Dumper": "dumper", "Elements": "reading", "Find": "watching", "Row": "reading", "Watch": "watching", "open": "reading",
-         "seed_all": "seeds", "watch": "watching"}
+         "export_msprobe": "formats.msprobe", "export_ptdbg": "formats.ptdbg", "seed_all": "seeds", "watch": "watching"}
 __all__ = sorted(_LAZY)
 
 

@@ -58,6 +58,15 @@ def _free(path: str) -> int:
     return shutil.disk_usage(place).free
 
 
+def _write(chosen: _Format, dump: Any, options: argparse.Namespace, rows: int) -> msprobe.Written:
+    try:
+        return chosen.export(dump, options, Progress(rows))
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise OSError(f"cannot write {error.filename or options.output}: {error.strerror or error} (what is in {options.output} is not whole: remove it)") from error
+
+
 def _export(options: argparse.Namespace) -> None:
     chosen = _FORMATS[options.format]
     dump = reading.open(options.dump)
@@ -66,7 +75,7 @@ def _export(options: argparse.Namespace) -> None:
     print(f"{rows:,} rows: about {size_text(size)} in {options.output}, where {size_text(free)} are free", file=sys.stderr)
     if size > free:
         raise OSError(f"cannot write {options.output}: about {size_text(size)} are needed, {size_text(free)} are free (free some, or choose another disk)")
-    written = chosen.export(dump, options, Progress(rows))
+    written = _write(chosen, dump, options, rows)
     left_out = f"; {written.left_out:,} rows have no place there and were left out" if written.left_out else ""
     print(f"{written.rows:,} rows in {written.files:,} files, {size_text(written.bytes)}{left_out}", file=sys.stderr)
 

@@ -146,6 +146,19 @@ static bool scalars_take(struct hk_msprobe_line *line, bool matched, size_t item
 	return true;
 }
 
+/* msprobe takes values of different classes, 1 and 1.0, for different arguments. */
+static void classes_part(struct hk_msprobe_line *line)
+{
+	if (!line->a_scalar || !line->b_scalar ||
+	    !strcmp(hk_figure_class(line->a_scalar), hk_figure_class(line->b_scalar))) {
+		return;
+	}
+	free(line->b_name);
+	free(line->b_scalar);
+	line->b_name = NULL;
+	line->b_scalar = NULL;
+}
+
 static int item_add(const struct builder *builder, const struct hk_match *match,
 		    const struct hk_dump_row *a, const struct hk_dump_row *b, size_t item)
 {
@@ -168,6 +181,7 @@ static int item_add(const struct builder *builder, const struct hk_match *match,
 	if ((b && !line->b_name) || !scalars_take(line, b != NULL, item)) {
 		return -ENOMEM;
 	}
+	classes_part(line);
 	if (builder->elements && !a->scalar) {
 		metrics_take(builder, match, line);
 	}

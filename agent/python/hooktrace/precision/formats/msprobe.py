@@ -135,7 +135,7 @@ class _Writer:
         self._names = _Names()
         self._calls: Dict[str, Dict[str, Any]] = {}
         self._stacks: Dict[Tuple[str, ...], List[str]] = {}
-        self._parents: Dict[str, Optional[str]] = {}
+        self._parents: Dict[str, Optional[str]] = {}  # in the order of the calls
         self._rows: List[Tuple[str, Any]] = []  # calls whose parents are not known yet
         self.left_out = self.files = self.bytes = 0
 
@@ -168,6 +168,7 @@ class _Writer:
             self._calls[name] = {key: {} for phase, role in _LISTS if phase == row.phase for key in (_LISTS[phase, role],)}
             self._stacks.setdefault(self._dump.stack(row), []).append(name)
             self._rows.append((name, row))
+        self._calls[name] = self._calls.pop(name)  # calls are in the order of their ends
         full = f"{name}.{_WORDS[row.phase, row.role]}.{row.slot}"
         place(self._calls[name][_LISTS[row.phase, row.role]], row.slot, self._value(row, full))
 
@@ -195,8 +196,8 @@ class _Writer:
 
     def finish(self, about: Dict[str, Any]) -> None:
         """Writes the JSON files, dump.json last: a directory without it is not whole."""
-        for name, row in self._rows:
-            self._parents[name] = self._names.parent(row)
+        rows = dict(self._rows)
+        self._parents = {name: self._names.parent(rows[name]) for name in self._calls if name in rows}
         stacks = {str(number): [calls, [_frame(text) for text in stack]] for number, (stack, calls) in enumerate(self._stacks.items()) if stack}
         data = {name: {key: _argument(key, tree) for key, tree in call.items()} for name, call in self._calls.items()}
         with_data = os.path.isdir(self._data)

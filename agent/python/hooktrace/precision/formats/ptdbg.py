@@ -10,7 +10,9 @@ Writer writes what a program's hooks give; export_ptdbg() a dump of hooktrace; p
 """
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 import time
 from typing import Any, Dict, IO, Iterable, List, Optional, Sequence, Tuple
 
@@ -101,6 +103,7 @@ class Writer:
             self._line([f"{name}_{_KEY}", [_frame(text) for text in stack]])
         if self._mode != STACK:
             listed = list(rows)
+            self.left_out += sum(row.role == "keyword" for row in listed)
             for role in ("input", "output"):
                 self._side(f"{name}_{role}", [row for row in listed if row.role == role], phase == "forward" and role == "output", elements)
 
@@ -244,20 +247,32 @@ def parse(path: str, prefix: str, out: Any = None) -> None:
         _print_tensor(record, out)
 
 
+def _side(dumps: Dict[str, str], side: str, place: str) -> str:
+    """The file of records that hookcli is to read: one beside the directory of elements that the caller names."""
+    path, directory = dumps[f"{side}_pkl_path"], dumps.get(f"{side}_dump_data_dir")
+    if not directory:
+        return path
+    copy = os.path.join(place, f"{side}.pkl")
+    shutil.copyfile(path, copy)
+    os.symlink(os.path.abspath(directory), os.path.join(place, side))
+    return copy
+
+
 def compare(dumps: Dict[str, str], out_directory: str, shape_flag: bool = True, now: Optional[float] = None) -> str:
-    """Compares two dumps into OUT_DIRECTORY/compare_result_<time>.csv, and returns its path. DUMPS: npu_pkl_path, bench_pkl_path,
-    npu_dump_data_dir, bench_dump_data_dir. NotADirectoryError: OUT_DIRECTORY is not there. RuntimeError: what hookcli said."""
+    """Compares two dumps into OUT_DIRECTORY/compare_result_<time>.csv, and returns its path. DUMPS: npu_pkl_path, bench_pkl_path, and, if they are
+    not the latest beside those, npu_dump_data_dir and bench_dump_data_dir. NotADirectoryError: OUT_DIRECTORY is not there. RuntimeError: what
+    hookcli said."""
     if not os.path.isdir(out_directory):
         raise NotADirectoryError(f"cannot write to {out_directory}: there is no such directory (make it first)")
     path = hookcli.find()
     if path is None:
         raise FileNotFoundError("hooktrace: no hookcli: install the package hooktrace-tools, or add its directory to PATH")
     result = os.path.join(out_directory, f"compare_result_{time.strftime('%Y%m%d%H%M%S', time.localtime(now))}.csv")
-    sides = [f"{dumps[side + '_pkl_path']}" for side in ("npu", "bench")]
-    environment = {**os.environ, "HOOK_DISABLE": "1"}
     options = ["--format", "ptdbg-csv" if shape_flag else "ptdbg-csv-any-shape", "-o", result]
-    done = subprocess.run([path, "compare", *options, "--", *sides], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE, check=False)
+    with tempfile.TemporaryDirectory(prefix="hooktrace-") as place:
+        sides = [_side(dumps, side, place) for side in ("npu", "bench")]
+        done = subprocess.run([path, "compare", *options, "--", *sides], env={**os.environ, "HOOK_DISABLE": "1"}, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
     if not os.path.exists(result):
         raise RuntimeError(done.stderr.decode("utf-8", "replace").strip() or f"hookcli compare: exit {done.returncode}")
     return result
