@@ -14,6 +14,7 @@
 #include "collector/lifecycle/job_open.h"
 #include "collector/lifecycle/process_exit.h"
 #include "collector/lifecycle/process_list.h"
+#include "collector/agreement/rows.h"
 #include "collector/memory/ledger.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"
@@ -67,11 +68,17 @@ static int open_spool(struct hk_process *process)
 	if (!process->segment->ledger) {
 		return -ENOMEM;
 	}
+	const struct hk_rows_options rows = {describe_site, process, process->state};
+	process->segment->rows = hk_rows_new(&rows);
+	if (!process->segment->rows) {
+		return -ENOMEM;
+	}
 	const struct hk_spool_options spool = {
 	    .job_directory = process->job->state->directory,
 	    .uid = process->uid,
 	    .reader = process->segment->reader,
 	    .ledger = process->segment->ledger,
+	    .rows = process->segment->rows,
 	    .names = {process, describe_site, name_thread},
 	    .ticks_per_ns = ticks_per_ns,
 	    .brought = *process->job->state->upstream != '\0',

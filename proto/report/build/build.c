@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/build/activity_fill.h"
+#include "report/build/agreements.h"
 #include "report/build/bare.h"
 #include "report/build/memory.h"
 #include "report/build/nodes.h"
@@ -105,6 +106,9 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 		r = hk_report_transfers_fill(report);
 	}
 	if (r == 0) {
+		r = hk_report_agreements_fill(report, snapshot);
+	}
+	if (r == 0) {
 		r = hk_report_memory_fill(report, snapshot, clocks);
 	}
 	if (r == 0) {
@@ -158,6 +162,7 @@ struct hk_report *hk_report_free(struct hk_report *report)
 	free(report->steps);
 	free(report->bare);
 	free(report->transfers);
+	free(report->agreements);
 	free(report->runtimes);
 	free(report->nodes);
 	hk_report_strings_fini(&report->strings);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/build/group.h"
+#include "report/findings/agreement_findings.h"
 #include "report/findings/balance.h"
 #include "report/findings/bare_findings.h"
 #include "report/findings/device_findings.h"
@@ -374,6 +375,7 @@ int hk_findings_init(struct hk_findings *findings, const struct hk_report *repor
 	hk_findings_add_nodes(report, findings);
 	steps_add(findings, report);
 	missing_add(findings, report);
+	hk_findings_add_agreements(report, findings);
 	r = report->rank_count > 1 ? hk_balance_add(findings, report, &groups) : 0;
 	time_add(findings, report, &groups);
 	peaks_add(findings, report);
