@@ -10,18 +10,19 @@
  * are NaN on both sides, or the same Inf, agree and take no part in the sums. */
 struct hk_difference {
 	uint64_t count;
-	uint64_t equal;		  /* the same value, NaN with NaN */
-	uint64_t only_a, only_b;  /* not finite on one side only, or otherwise than on the other */
-	double cosine;		  /* plain, -1 to 1; NaN if one side is all zero and the other not */
-	double cosine_half;	  /* ptdbg_ascend's: 0.5 + 0.5 * cosine */
-	double rmse, mape;	  /* mape in percent, over elements with b != 0; NaN without one */
-	double max_abs, max_rel;  /* max_rel over elements with b != 0; NaN without one */
-	uint64_t max_abs_at;	  /* the element's number in logical order */
+	uint64_t equal;		 /* the same value, NaN with NaN */
+	uint64_t only_a, only_b; /* not finite on one side only, or otherwise than on the other */
+	double cosine;		 /* plain, -1 to 1; NaN if one side is all zero and the other not */
+	double cosine_half;	 /* ptdbg_ascend's: 0.5 + 0.5 * cosine */
+	double rmse, mape;	 /* mape in percent, over elements with b != 0; NaN without one */
+	double max_abs, max_rel; /* max_rel over elements with b != 0; NaN without one */
+	uint64_t max_abs_at;	 /* the element's number in logical order */
 	double euclidean;
 	double within_1000, within_5000; /* share of elements with |a-b| / |b| < 1/1000, < 5/1000 */
 	uint64_t max_ulp, median_ulp_bound; /* ULP of the narrower dtype; the smallest power of two
 						    that half of the elements are within */
-	double within_dtype; /* share of elements that the rounding of the narrower dtype explains */
+	double
+	    within_dtype; /* share of elements that the rounding of the narrower dtype explains */
 };
 
 /* Compares A with the reference B. Returns 0, or -EINVAL: one has no dtype that is known, or their

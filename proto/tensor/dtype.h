@@ -31,8 +31,8 @@ size_t hk_dtype_bytes(enum hk_dtype dtype);
 /* "float32", "bfloat16", "float8_e4m3fn", ...: torch's name without "torch."; "?" if unknown. */
 const char *hk_dtype_name(enum hk_dtype dtype);
 
-/* The dtype that torch, NumPy, Paddle or MindSpore call NAME: "torch.float32", "float32", "Float32",
- * "paddle.bfloat16", "<f4", "half", ... HK_DTYPE_NONE if unknown. */
+/* The dtype that torch, NumPy, Paddle or MindSpore call NAME: "torch.float32", "float32",
+ * "Float32", "paddle.bfloat16", "<f4", "half", ... HK_DTYPE_NONE if unknown. */
 enum hk_dtype hk_dtype_parse(const char *name);
 
 #endif

@@ -15,6 +15,8 @@ PROTO = {
     "base": set(),
     "ring": {"base"},
     "hooks": {"base"},
+    "tensor": set(),
+    "dump": {"base", "tensor"},
     "sketch": {"base"},
     "elf": set(),
     "text": set(),
@@ -25,7 +27,7 @@ PROTO = {
     "settings": {"base"},
 }
 PROGRAMS = {
-    "agent": {"base", "ring", "hooks"},
+    "agent": {"base", "ring", "hooks", "tensor", "dump"},
     "collector": set(PROTO),
     "cli": set(PROTO),
 }
@@ -33,7 +35,7 @@ PROGRAMS = {
 READER = "agent/python/source/reader"
 PROGRAMS[READER] = {"base", "hooks", "chunk", "report", "text", "timeline", "wire"}
 # These run inside other people's processes, or are linked by what does: libc alone.
-LIBC_ONLY = {"base", "ring", "hooks", "agent"}
+LIBC_ONLY = {"base", "ring", "hooks", "tensor", "agent"}
 FOREIGN = re.compile(
     r"^(zstd|xxhash|jansson|ini|lz4|sqlite3|curses|ncurses|ncursesw/.*|utlist|uthash|utarray|utstring|libunwind.*"
     r"|libelf|gelf|elfutils/.*|nng/.*|mbedtls/.*|protobuf-c/.*|mpi|cmocka)\.?h?$")
