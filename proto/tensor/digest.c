@@ -41,19 +41,19 @@ void hk_digest_start(struct hk_digest *digest)
 	digest->state = MIX_C;
 }
 
-void hk_digest_add(struct hk_digest *digest, const struct hk_kernels *kernels, const void *block,
-		   size_t bytes)
+void hk_digest_add_rest(struct hk_digest_lanes *lanes, const struct hk_kernels *kernels,
+			size_t done, const void *rest, size_t bytes)
 {
-	struct hk_digest_lanes lanes = {0};
-	size_t stripes = bytes / HK_STRIPE, rest = bytes % HK_STRIPE;
+	uint8_t padded[HK_CHUNK] = {0};
 
-	kernels->digest(block, 0, stripes, &lanes);
-	if (rest) {
-		uint8_t last[HK_STRIPE] = {0};
-		memcpy(last, (const uint8_t *)block + bytes - rest, rest);
-		kernels->digest(last, stripes, 1, &lanes);
-	}
-	digest->state = mix(rotate(digest->state, 27) * MIX_C + mix_lanes(&lanes));
+	memcpy(padded, rest, bytes);
+	kernels->digest(padded, done * (HK_CHUNK / HK_STRIPE), (bytes + HK_STRIPE - 1) / HK_STRIPE,
+			lanes);
+}
+
+void hk_digest_add(struct hk_digest *digest, const struct hk_digest_lanes *lanes)
+{
+	digest->state = mix(rotate(digest->state, 27) * MIX_C + mix_lanes(lanes));
 }
 
 uint64_t hk_digest_end(const struct hk_digest *digest, uint64_t count, enum hk_dtype dtype)

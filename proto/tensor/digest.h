@@ -17,9 +17,13 @@ struct hk_digest {
 
 void hk_digest_start(struct hk_digest *digest);
 
-/* Adds a block: HK_BLOCK_BYTES, or fewer as the last one. */
-void hk_digest_add(struct hk_digest *digest, const struct hk_kernels *kernels, const void *block,
-		   size_t bytes);
+/* Adds the bytes at the end of a block that make no whole chunk, fewer than HK_CHUNK. DONE is the
+ * number of the block's chunks that LANES has. */
+void hk_digest_add_rest(struct hk_digest_lanes *lanes, const struct hk_kernels *kernels,
+			size_t done, const void *rest, size_t bytes);
+
+/* Adds a block: all of its stripes. */
+void hk_digest_add(struct hk_digest *digest, const struct hk_digest_lanes *lanes);
 
 uint64_t hk_digest_end(const struct hk_digest *digest, uint64_t count, enum hk_dtype dtype);
 

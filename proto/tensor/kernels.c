@@ -3,6 +3,10 @@
 #include <stdatomic.h>
 
 const struct hk_kernels *const hk_kernels_all[] = {
+#ifdef __x86_64__
+    &hk_kernels_avx512,
+    &hk_kernels_avx2,
+#endif
     &hk_kernels_plain,
     NULL,
 };

@@ -14,12 +14,20 @@
 #define HK_LANES 16
 #define HK_STRIPE 64 /* bytes that a digest takes at a time: HK_DIGEST_LANES words */
 #define HK_DIGEST_LANES 8
+#define HK_CHUNK \
+	128 /* bytes that hold HK_LANES elements of each floating-point dtype, once or more */
 
 struct hk_sums {
 	double sum[HK_LANES], squares[HK_LANES];
 	double min, max; /* +Inf and -Inf before the first element; without meaning after a NaN */
 	uint64_t zeros;
 };
+
+static inline void hk_sums_widen_range(struct hk_sums *sums, double min, double max)
+{
+	sums->min = min < sums->min ? min : sums->min;
+	sums->max = max > sums->max ? max : sums->max;
+}
 
 /* Of the stripes of one block: product is a sum of products of each word's halves, with keys that
  * depend on lane and stripe; plain is a sum of the words. */
@@ -31,21 +39,25 @@ struct hk_digest_lanes {
 extern const uint64_t hk_digest_keys[HK_DIGEST_LANES];
 #define HK_DIGEST_STEP 0x362f5a9cac63a5b7ull
 
-/* Pointers to elements need not be aligned. */
+/* Adds CHUNKS * HK_CHUNK bytes of elements, which begin a block and need not be aligned. */
+typedef void hk_take(const void *from, size_t chunks, struct hk_sums *sums,
+		     struct hk_digest_lanes *lanes);
+
 struct hk_kernels {
 	const char *name;
 	bool (*usable)(void); /* by this processor and this operating system */
-	/* Add GROUPS * HK_LANES elements. */
-	void (*sum_f32)(const void *from, size_t groups, struct hk_sums *sums);
-	void (*sum_f64)(const void *from, size_t groups, struct hk_sums *sums);
-	/* Make COUNT floats of as many numbers of 16 bits. */
-	void (*widen_f16)(const void *from, size_t count, float *to);
-	void (*widen_bf16)(const void *from, size_t count, float *to);
-	/* Adds COUNT whole stripes, of which the first is number FIRST of its block. */
-	void (*digest)(const void *from, size_t first, size_t count, struct hk_digest_lanes *lanes);
+	hk_take *take_f16, *take_bf16, *take_f32, *take_f64;
+	/* Adds GROUPS * HK_LANES doubles. */
+	void (*sum_f64)(const double *from, size_t groups, struct hk_sums *sums);
+	/* Adds whole stripes, which need not be aligned; the first is number FIRST of its block. */
+	void (*digest)(const void *from, size_t first, size_t stripes,
+		       struct hk_digest_lanes *lanes);
 };
 
 extern const struct hk_kernels hk_kernels_plain;
+#ifdef __x86_64__
+extern const struct hk_kernels hk_kernels_avx2, hk_kernels_avx512;
+#endif
 
 /* The kernels that were built, fastest first; NULL behind the last. */
 extern const struct hk_kernels *const hk_kernels_all[];

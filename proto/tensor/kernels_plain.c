@@ -6,56 +6,11 @@ static bool usable(void)
 	return true;
 }
 
-/* Elements of a group are taken lane by lane, so that a compiler makes vectors of them. */
-#define SUM(name, type)                                                                      \
-	static void name(const void *from, size_t groups, struct hk_sums *sums)              \
-	{                                                                                    \
-		type min[HK_LANES], max[HK_LANES], x[HK_LANES];                              \
-		uint64_t zeros[HK_LANES] = {0};                                              \
-		const char *at = from;                                                       \
-                                                                                             \
-		for (int i = 0; i < HK_LANES; i++) {                                         \
-			min[i] = (type)__builtin_inf();                                      \
-			max[i] = -(type)__builtin_inf();                                     \
-		}                                                                            \
-		for (; groups; groups--, at += sizeof(x)) {                                  \
-			memcpy(x, at, sizeof(x));                                            \
-			for (int i = 0; i < HK_LANES; i++) {                                 \
-				min[i] = x[i] < min[i] ? x[i] : min[i];                      \
-				max[i] = x[i] > max[i] ? x[i] : max[i];                      \
-				zeros[i] += x[i] == 0;                                       \
-				sums->sum[i] += (double)x[i];                                \
-				sums->squares[i] += (double)x[i] * (double)x[i];             \
-			}                                                                    \
-		}                                                                            \
-		for (int i = 0; i < HK_LANES; i++) {                                         \
-			sums->min = (double)min[i] < sums->min ? (double)min[i] : sums->min; \
-			sums->max = (double)max[i] > sums->max ? (double)max[i] : sums->max; \
-			sums->zeros += zeros[i];                                             \
-		}                                                                            \
-	}
-
-SUM(sum_f32, float)
-SUM(sum_f64, double)
-
-#define WIDEN(name, convert)                                                       \
-	static void name(const void *from, size_t count, float *to)                \
-	{                                                                          \
-		for (size_t i = 0; i < count; i++) {                               \
-			uint16_t x;                                                \
-			memcpy(&x, (const char *)from + i * sizeof(x), sizeof(x)); \
-			to[i] = convert(x);                                        \
-		}                                                                  \
-	}
-
-WIDEN(widen_f16, hk_float_of_f16)
-WIDEN(widen_bf16, hk_float_of_bf16)
-
-static void digest(const void *from, size_t first, size_t count, struct hk_digest_lanes *lanes)
+static void digest(const void *from, size_t first, size_t stripes, struct hk_digest_lanes *lanes)
 {
 	const char *at = from;
 
-	for (size_t stripe = first; stripe < first + count; stripe++, at += HK_STRIPE) {
+	for (size_t stripe = first; stripe < first + stripes; stripe++, at += HK_STRIPE) {
 		uint64_t words[HK_DIGEST_LANES];
 		memcpy(words, at, sizeof(words));
 		for (int i = 0; i < HK_DIGEST_LANES; i++) {
@@ -66,12 +21,95 @@ static void digest(const void *from, size_t first, size_t count, struct hk_diges
 	}
 }
 
+/* Elements of a group are taken lane by lane, so that a compiler makes vectors of them. READ makes
+ * HK_LANES numbers of type REAL from the bytes AT. */
+#define SUM(name, real, bytes, read)                                               \
+	static void name(const void *from, size_t groups, struct hk_sums *sums)    \
+	{                                                                          \
+		real min[HK_LANES], max[HK_LANES], x[HK_LANES];                    \
+		uint64_t zeros[HK_LANES] = {0};                                    \
+		const char *at = from;                                             \
+                                                                                   \
+		for (int i = 0; i < HK_LANES; i++) {                               \
+			min[i] = (real)__builtin_inf();                            \
+			max[i] = -(real)__builtin_inf();                           \
+		}                                                                  \
+		for (; groups; groups--, at += HK_LANES * (bytes)) {               \
+			read(at, x);                                               \
+			for (int i = 0; i < HK_LANES; i++) {                       \
+				min[i] = x[i] < min[i] ? x[i] : min[i];            \
+				max[i] = x[i] > max[i] ? x[i] : max[i];            \
+				zeros[i] += x[i] == 0;                             \
+				sums->sum[i] += (double)x[i];                      \
+				sums->squares[i] += (double)x[i] * (double)x[i];   \
+			}                                                          \
+		}                                                                  \
+		for (int i = 0; i < HK_LANES; i++) {                               \
+			hk_sums_widen_range(sums, (double)min[i], (double)max[i]); \
+			sums->zeros += zeros[i];                                   \
+		}                                                                  \
+	}
+
+static void read_f16(const char *from, float *to)
+{
+	uint16_t x[HK_LANES];
+
+	memcpy(x, from, sizeof(x));
+	for (int i = 0; i < HK_LANES; i++) {
+		to[i] = hk_float_of_f16(x[i]);
+	}
+}
+
+static void read_bf16(const char *from, float *to)
+{
+	uint16_t x[HK_LANES];
+
+	memcpy(x, from, sizeof(x));
+	for (int i = 0; i < HK_LANES; i++) {
+		to[i] = hk_float_of_bf16(x[i]);
+	}
+}
+
+static void read_f32(const char *from, float *to)
+{
+	memcpy(to, from, HK_LANES * sizeof(*to));
+}
+
+static void read_f64(const char *from, double *to)
+{
+	memcpy(to, from, HK_LANES * sizeof(*to));
+}
+
+SUM(sum_f16, float, sizeof(uint16_t), read_f16)
+SUM(sum_bf16, float, sizeof(uint16_t), read_bf16)
+SUM(sum_f32, float, sizeof(float), read_f32)
+SUM(sum_any_f64, double, sizeof(double), read_f64)
+
+#define TAKE(name, sum, bytes)                                                  \
+	static void name(const void *from, size_t chunks, struct hk_sums *sums, \
+			 struct hk_digest_lanes *lanes)                         \
+	{                                                                       \
+		digest(from, 0, chunks *(HK_CHUNK / HK_STRIPE), lanes);         \
+		sum(from, chunks *(HK_CHUNK / HK_LANES / (bytes)), sums);       \
+	}
+
+TAKE(take_f16, sum_f16, sizeof(uint16_t))
+TAKE(take_bf16, sum_bf16, sizeof(uint16_t))
+TAKE(take_f32, sum_f32, sizeof(float))
+TAKE(take_f64, sum_any_f64, sizeof(double))
+
+static void sum_f64(const double *from, size_t groups, struct hk_sums *sums)
+{
+	sum_any_f64(from, groups, sums);
+}
+
 const struct hk_kernels hk_kernels_plain = {
     .name = "plain",
     .usable = usable,
-    .sum_f32 = sum_f32,
+    .take_f16 = take_f16,
+    .take_bf16 = take_bf16,
+    .take_f32 = take_f32,
+    .take_f64 = take_f64,
     .sum_f64 = sum_f64,
-    .widen_f16 = widen_f16,
-    .widen_bf16 = widen_bf16,
     .digest = digest,
 };

@@ -8,10 +8,9 @@ void hk_sums_start(struct hk_sums *sums)
 void hk_sums_add_rest(struct hk_sums *sums, const double *rest, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		sums->sum[i] += rest[i];
-		sums->squares[i] += rest[i] * rest[i];
-		sums->min = rest[i] < sums->min ? rest[i] : sums->min;
-		sums->max = rest[i] > sums->max ? rest[i] : sums->max;
+		sums->sum[i % HK_LANES] += rest[i];
+		sums->squares[i % HK_LANES] += rest[i] * rest[i];
+		hk_sums_widen_range(sums, rest[i], rest[i]);
 		sums->zeros += rest[i] == 0;
 	}
 }

@@ -23,7 +23,7 @@ double hk_moments_squares(const struct hk_moments *moments);
 
 /* Sums with nothing in them. */
 void hk_sums_start(struct hk_sums *sums);
-/* Adds fewer than HK_LANES elements. */
+/* Adds COUNT elements; the first is for lane 0. */
 void hk_sums_add_rest(struct hk_sums *sums, const double *rest, size_t count);
 /* The sum over lanes, always in the same order. */
 double hk_sums_total(const double lanes[HK_LANES]);

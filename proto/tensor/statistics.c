@@ -22,6 +22,7 @@ struct taking {
 	size_t size;
 	double scale; /* elements are multiplied by it; a power of two */
 	struct hk_moments moments;
+	struct hk_digest digest;
 	struct hk_statistics *statistics;
 };
 
@@ -83,30 +84,19 @@ static size_t sum_finite(struct taking *taking, const uint8_t *block, size_t cou
 	return finite;
 }
 
-static void sum_f32(const struct taking *taking, const uint8_t *block, size_t count,
-		    struct hk_sums *sums)
+static hk_take *take_function(const struct hk_kernels *kernels, enum hk_dtype dtype)
 {
-	size_t groups = count / HK_LANES;
-	double rest[HK_LANES];
-
-	taking->kernels->sum_f32(block, groups, sums);
-	hk_widen(HK_DTYPE_F32, block + groups * HK_LANES * sizeof(float), count % HK_LANES, rest);
-	hk_sums_add_rest(sums, rest, count % HK_LANES);
-}
-
-static void sum_16(const struct taking *taking, const uint8_t *block, size_t count,
-		   struct hk_sums *sums)
-{
-	float x[2 * PIECE];
-
-	for (size_t part; count; count -= part, block += part * sizeof(uint16_t)) {
-		part = count < 2 * PIECE ? count : 2 * PIECE;
-		if (taking->dtype == HK_DTYPE_F16) {
-			taking->kernels->widen_f16(block, part, x);
-		} else {
-			taking->kernels->widen_bf16(block, part, x);
-		}
-		sum_f32(taking, (const uint8_t *)x, part, sums);
+	switch (dtype) {
+	case HK_DTYPE_F16:
+		return kernels->take_f16;
+	case HK_DTYPE_BF16:
+		return kernels->take_bf16;
+	case HK_DTYPE_F32:
+		return kernels->take_f32;
+	case HK_DTYPE_F64:
+		return kernels->take_f64;
+	default:
+		return NULL;
 	}
 }
 
@@ -122,35 +112,24 @@ static void sum_widened(const struct taking *taking, const uint8_t *block, size_
 	}
 }
 
-static void sum_f64(const struct taking *taking, const uint8_t *block, size_t count,
-		    struct hk_sums *sums)
+/* The fast way, whose sums are not finite if an element is not; with the block's digest. */
+static void take_block(const struct taking *taking, const uint8_t *block, size_t count,
+		       struct hk_sums *sums, struct hk_digest_lanes *lanes)
 {
-	size_t groups = count / HK_LANES;
-	double rest[HK_LANES];
+	hk_take *take = take_function(taking->kernels, taking->dtype);
+	size_t bytes = count * taking->size, chunks = bytes / HK_CHUNK;
+	size_t rest = bytes % HK_CHUNK;
 
-	taking->kernels->sum_f64(block, groups, sums);
-	hk_widen(HK_DTYPE_F64, block + groups * HK_LANES * sizeof(double), count % HK_LANES, rest);
-	hk_sums_add_rest(sums, rest, count % HK_LANES);
-}
-
-/* The fast way, whose sums are not finite if an element is not. */
-static void sum_all(const struct taking *taking, const uint8_t *block, size_t count,
-		    struct hk_sums *sums)
-{
 	hk_sums_start(sums);
-	switch (taking->dtype) {
-	case HK_DTYPE_F32:
-		sum_f32(taking, block, count, sums);
-		break;
-	case HK_DTYPE_F64:
-		sum_f64(taking, block, count, sums);
-		break;
-	case HK_DTYPE_F16:
-	case HK_DTYPE_BF16:
-		sum_16(taking, block, count, sums);
-		break;
-	default:
+	if (take) {
+		take(block, chunks, sums, lanes);
+		sum_widened(taking, block + bytes - rest, rest / taking->size, sums);
+	} else {
+		taking->kernels->digest(block, 0, chunks * (HK_CHUNK / HK_STRIPE), lanes);
 		sum_widened(taking, block, count, sums);
+	}
+	if (rest) {
+		hk_digest_add_rest(lanes, taking->kernels, chunks, block + bytes - rest, rest);
 	}
 }
 
@@ -162,25 +141,17 @@ static double squares_apart(double count, double sum, double squares)
 	return apart > 0 ? apart : 0;
 }
 
-static void add_block(struct taking *taking, const uint8_t *block, size_t count)
+/* Adds COUNT finite elements whose sums around 0 are SUMS. */
+static void add_sums(struct taking *taking, const uint8_t *block, size_t count, size_t finite,
+		     const struct hk_sums *sums)
 {
-	struct hk_moments *moments = &taking->moments;
-	struct hk_sums sums;
-	size_t finite = count;
-
-	if (taking->scale == 1) {
-		sum_all(taking, block, count, &sums);
-	}
-	if (taking->scale != 1 || !is_finite(hk_sums_total(sums.squares))) {
-		finite = sum_finite(taking, block, count, 0, taking->scale == 1, &sums);
-	}
 	struct hk_block_moments one = {
 	    .count = (double)finite,
-	    .sum = hk_sums_total(sums.sum),
-	    .squares = hk_sums_total(sums.squares),
+	    .sum = hk_sums_total(sums->sum),
+	    .squares = hk_sums_total(sums->squares),
 	};
 	one.apart = squares_apart(one.count, one.sum, one.squares);
-	if (sums.min == sums.max) {
+	if (sums->min == sums->max) {
 		one.apart = 0;
 	} else if (one.apart < one.squares * ILL_CONDITIONED) {
 		struct hk_sums around;
@@ -188,20 +159,40 @@ static void add_block(struct taking *taking, const uint8_t *block, size_t count)
 		one.apart = squares_apart(one.count, hk_sums_total(around.sum),
 					  hk_sums_total(around.squares));
 	}
-	hk_moments_add(moments, &one);
-	if (taking->scale == 1) {
-		struct hk_statistics *statistics = taking->statistics;
-		statistics->min = sums.min < statistics->min ? sums.min : statistics->min;
-		statistics->max = sums.max > statistics->max ? sums.max : statistics->max;
-		statistics->zeros += sums.zeros;
-	}
+	hk_moments_add(&taking->moments, &one);
 }
 
-/* Goes over all elements; with their digest unless they are scaled. */
-static int add_blocks(struct taking *taking, const struct hk_tensor *tensor)
+static void add_block(struct taking *taking, const uint8_t *block, size_t count)
+{
+	struct hk_statistics *statistics = taking->statistics;
+	struct hk_digest_lanes lanes = {0};
+	struct hk_sums sums;
+	size_t finite = count;
+
+	take_block(taking, block, count, &sums, &lanes);
+	hk_digest_add(&taking->digest, &lanes);
+	if (!is_finite(hk_sums_total(sums.squares))) {
+		finite = sum_finite(taking, block, count, 0, true, &sums);
+	}
+	add_sums(taking, block, count, finite, &sums);
+	statistics->min = sums.min < statistics->min ? sums.min : statistics->min;
+	statistics->max = sums.max > statistics->max ? sums.max : statistics->max;
+	statistics->zeros += sums.zeros;
+}
+
+/* Again, for the moments alone: scaled. */
+static void add_scaled_block(struct taking *taking, const uint8_t *block, size_t count)
+{
+	struct hk_sums sums;
+	size_t finite = sum_finite(taking, block, count, 0, false, &sums);
+
+	add_sums(taking, block, count, finite, &sums);
+}
+
+static int add_blocks(struct taking *taking, const struct hk_tensor *tensor,
+		      void (*add)(struct taking *, const uint8_t *, size_t))
 {
 	uint8_t buffer[HK_BLOCK_BYTES];
-	struct hk_digest digest;
 	struct hk_walk walk;
 	size_t count;
 	int error = hk_walk_start(&walk, tensor);
@@ -212,17 +203,9 @@ static int add_blocks(struct taking *taking, const struct hk_tensor *tensor)
 	taking->size = walk.size;
 	taking->statistics->count = walk.left;
 	hk_moments_start(&taking->moments);
-	hk_digest_start(&digest);
 	while (walk.left) {
 		const void *block = hk_walk_next(&walk, buffer, HK_BLOCK_BYTES / walk.size, &count);
-		if (taking->scale == 1) {
-			hk_digest_add(&digest, taking->kernels, block, count * walk.size);
-		}
-		add_block(taking, block, count);
-	}
-	if (taking->scale == 1) {
-		taking->statistics->digest =
-		    hk_digest_end(&digest, taking->statistics->count, taking->dtype);
+		add(taking, block, count);
 	}
 	return 0;
 }
@@ -276,11 +259,13 @@ int hk_statistics_take_with(const struct hk_kernels *kernels, const struct hk_te
 	uint64_t mode = hk_float_mode_enter();
 
 	*statistics = (struct hk_statistics){.min = __builtin_inf(), .max = -__builtin_inf()};
-	int error = add_blocks(&taking, tensor);
+	hk_digest_start(&taking.digest);
+	int error = add_blocks(&taking, tensor, add_block);
 	if (!error) {
+		statistics->digest = hk_digest_end(&taking.digest, statistics->count, taking.dtype);
 		taking.scale = needed_scale(&taking);
 		if (taking.scale != 1) {
-			error = add_blocks(&taking, tensor);
+			error = add_blocks(&taking, tensor, add_scaled_block);
 		}
 		conclude(&taking);
 	}

@@ -3,8 +3,8 @@
  * Elements are widened to double, sums are sums of doubles over short blocks.
  * NaN and Inf take no part in min, max, mean, l2 and deviation, so that one of them does not hide
  * the other numbers; they are counted. 64-bit integers beyond 2^53 become the nearest double. The
- * figures and the digest do not depend on the processor: each implementation gives the same bits. On a
- * big-endian machine the digest has another value.
+ * figures and the digest do not depend on the processor: each implementation gives the same bits.
+ * On a big-endian machine the digest has another value.
  */
 #ifndef HK_TENSOR_STATISTICS_H
 #define HK_TENSOR_STATISTICS_H
