@@ -175,8 +175,10 @@ static void add_all(struct comparison *comparison, struct hk_walk *a, struct hk_
 	size_t count;
 
 	while (a->left) {
-		hk_widen(dtype_a, hk_walk_next(a, buffer, PIECE, &count), count, of_a);
-		hk_widen(dtype_b, hk_walk_next(b, buffer, PIECE, &count), count, of_b);
+		const void *piece = hk_walk_next(a, buffer, PIECE, &count);
+		hk_widen(dtype_a, piece, count, of_a);
+		piece = hk_walk_next(b, buffer, PIECE, &count);
+		hk_widen(dtype_b, piece, count, of_b);
 		for (size_t i = 0; i < count; i++) {
 			add_pair(comparison, of_a[i], of_b[i], at + i);
 		}
