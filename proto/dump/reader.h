@@ -19,12 +19,13 @@ size_t hk_dump_file_rows(const struct hk_dump_file *file);
 /* Row INDEX, in the order in which the process added them. Its texts live as long as FILE. */
 void hk_dump_file_row(const struct hk_dump_file *file, size_t index, struct hk_dump_row *row);
 
-/* The frames of STACK, innermost first. Returns how many there are. */
-uint32_t hk_dump_file_stack(const struct hk_dump_file *file, uint32_t stack,
+/* The frames of STACK, innermost first, until the next call. Returns how many there are: 0 if there
+ * is no such stack. */
+uint32_t hk_dump_file_stack(struct hk_dump_file *file, uint32_t stack,
 			    const char *const **ret_frames);
 
-/* The elements of the row INDEX, contiguous, until the next call or close. Returns NULL with *REASON:
- * none were stored, or they are damaged. */
+/* The elements of the row INDEX, contiguous, until the next call or close. Returns NULL with
+ * *REASON: none were stored, or they are damaged. */
 const void *hk_dump_file_elements(struct hk_dump_file *file, size_t index, const char **reason);
 
 /* As the writer last wrote them. *RET_COMPLETE: the file was closed by its writer. *RET_DAMAGE: why

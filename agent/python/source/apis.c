@@ -43,17 +43,20 @@ static struct hk_api *new_api(PyObject *name, PyObject *library, unsigned int do
 	return NULL;
 }
 
-/* Hooks OBJECT. Returns its api, or NULL with why not, with no exception, or NULL with one. */
-static struct hk_api *hook(PyObject *object, PyObject *name, PyObject *library, unsigned int domain,
-			   const char **ret_reason)
+/* The API that OBJECT is hooked as, or NULL. */
+static struct hk_api *hooked(PyObject *object)
 {
-	*ret_reason = "is beyond the number of APIs at a time";
-	if (domain >= HK_API_DOMAINS) {
-		PyErr_SetString(PyExc_ValueError, "domain is at least 0 and below 16");
-		return NULL;
+	for (uint32_t i = 0; i < HK_APIS; i++) {
+		struct hk_api *api = &hk_apis[i];
+		if (api->kind != HK_API_FREE && api->object == object && !api->unhooked) {
+			return api;
+		}
 	}
-	struct hk_api *api = new_api(name, library, domain);
+	return NULL;
+}
 
+static struct hk_api *hook_first(struct hk_api *api, PyObject *object, const char **ret_reason)
+{
 	if (!api) {
 		return NULL;
 	}
@@ -62,6 +65,32 @@ static struct hk_api *hook(PyObject *object, PyObject *name, PyObject *library, 
 	if (*ret_reason) {
 		hk_api_free(api);
 		return NULL;
+	}
+	return api;
+}
+
+struct hk_api *hk_api_hook(PyObject *object, PyObject *name, PyObject *library, unsigned int domain,
+			   enum hk_api_use use, const char **ret_reason)
+{
+	*ret_reason = NULL;
+	if (domain >= HK_API_DOMAINS) {
+		PyErr_SetString(PyExc_ValueError, "domain is at least 0 and below 16");
+		return NULL;
+	}
+	struct hk_api *api = hk_api_is_hooked(object) ? hooked(object) : NULL;
+
+	if (api && (api->uses & (unsigned int)use)) {
+		*ret_reason = "is hooked already";
+		return NULL;
+	}
+	if (!api) {
+		*ret_reason = "is beyond the number of APIs at a time";
+		api = hook_first(new_api(name, library, domain), object, ret_reason);
+	} else if (use == HK_API_TIMED) {
+		api->domain = domain;
+	}
+	if (api) {
+		api->uses |= (unsigned int)use;
 	}
 	return api;
 }
@@ -87,7 +116,7 @@ static PyObject *apis_hook(PyObject *module, PyObject *arguments)
 	if (!PyArg_ParseTuple(arguments, "OUUI", &object, &name, &library, &domain)) {
 		return NULL;
 	}
-	struct hk_api *api = hook(object, name, library, domain, &reason);
+	struct hk_api *api = hk_api_hook(object, name, library, domain, HK_API_TIMED, &reason);
 
 	return reason_text(api, reason);
 }
@@ -103,6 +132,7 @@ static PyObject *class_places(PyObject *classes, PyObject *library, unsigned int
 		PyObject *place = api ? PyLong_FromLong(api - hk_apis) : NULL;
 		if (api) {
 			api->kind = HK_API_CLASS;
+			api->uses = HK_API_TIMED;
 		}
 		if (place && PyDict_SetItem(places, type, place) < 0) {
 			Py_CLEAR(places);
@@ -110,6 +140,45 @@ static PyObject *class_places(PyObject *classes, PyObject *library, unsigned int
 		Py_XDECREF(place);
 	}
 	return places;
+}
+
+/* Takes USE from API. Returns whether a slot is restored. */
+static bool unhook(struct hk_api *api, enum hk_api_use use)
+{
+	api->uses &= ~(unsigned int)use;
+	if (use == HK_API_TIMED) {
+		Py_CLEAR(api->classes);
+	}
+	if (api->uses) {
+		return false;
+	}
+	bool has_slot = api->kind != HK_API_CLASS;
+
+	hk_api_slot_restore(api);
+	api->unhooked = true;
+	if (api->active == 0) {
+		hk_api_free(api);
+	}
+	return has_slot;
+}
+
+long hk_api_unhook(enum hk_api_use use)
+{
+	long restored = 0;
+	bool left = false;
+
+	for (uint32_t i = 0; i < HK_APIS; i++) {
+		struct hk_api *api = &hk_apis[i];
+		if (api->kind == HK_API_FREE || api->unhooked) {
+			continue;
+		}
+		restored += (api->uses & (unsigned int)use) && unhook(api, use);
+		left = left || (api->kind != HK_API_FREE && api->uses);
+	}
+	if (!left) {
+		hk_api_evaluator_end();
+	}
+	return restored;
 }
 
 static PyObject *apis_hook_classes(PyObject *module, PyObject *arguments)
@@ -123,11 +192,10 @@ static PyObject *apis_hook_classes(PyObject *module, PyObject *arguments)
 			      &library, &domain)) {
 		return NULL;
 	}
-	struct hk_api *api = hook(function, name, library, domain, &reason);
+	struct hk_api *api = hk_api_hook(function, name, library, domain, HK_API_TIMED, &reason);
 
 	if (api && api->kind != HK_API_PYTHON) {
-		hk_api_slot_restore(api);
-		hk_api_free(api);
+		unhook(api, HK_API_TIMED);
 		api = NULL;
 		reason = "is not written in Python";
 	}
@@ -139,24 +207,9 @@ static PyObject *apis_hook_classes(PyObject *module, PyObject *arguments)
 
 static PyObject *apis_unhook(PyObject *module, PyObject *unused)
 {
-	long restored = 0;
-
 	(void)module;
 	(void)unused;
-	for (uint32_t i = 0; i < HK_APIS; i++) {
-		struct hk_api *api = &hk_apis[i];
-		if (api->kind == HK_API_FREE || api->unhooked) {
-			continue;
-		}
-		restored += api->kind != HK_API_CLASS;
-		hk_api_slot_restore(api);
-		api->unhooked = true;
-		if (api->active == 0) {
-			hk_api_free(api);
-		}
-	}
-	hk_api_evaluator_end();
-	return PyLong_FromLong(restored);
+	return PyLong_FromLong(hk_api_unhook(HK_API_TIMED));
 }
 
 static void set_callable(PyObject **place, PyObject *callable)

@@ -22,12 +22,18 @@
 
 enum hk_api_kind { HK_API_FREE = 0, HK_API_BUILTIN, HK_API_PYTHON, HK_API_METHOD, HK_API_CLASS };
 
+/* What an API is hooked for. Its slot is restored when nothing is left. */
+enum hk_api_use { HK_API_TIMED = 1, HK_API_VALUED = 2 };
+
 /* the words of a call, as registers pass them: (callable, args, nargsf, kwnames) of a vectorcall,
  * or the two to four arguments of ml_meth */
 typedef PyObject *(*hk_api_function)(PyObject *, void *, uintptr_t, void *);
 
 struct hk_api {
 	enum hk_api_kind kind;
+	unsigned int uses;    /* of enum hk_api_use */
+	int role;	      /* VALUED: a number of the observer's */
+	int flags;	      /* METHOD: METH_ of its definition */
 	uint32_t site;	      /* of the agent, or HK_NO_SITE */
 	uint32_t asked;	      /* calls without a site */
 	uint32_t domain;      /* below HK_API_DOMAINS */
@@ -53,6 +59,31 @@ extern struct hk_api hk_apis[HK_APIS];
 extern struct hk_api_settings hk_api_settings;
 extern const hk_api_function hk_api_stubs[HK_APIS];
 
+/* What sees the values of calls of VALUED APIs. */
+struct hk_api_words {
+	PyObject *self;
+	void *second;
+	uintptr_t third;
+	void *fourth;
+};
+
+struct hk_api_seen {
+	uint64_t begin_ns; /* CLOCK_MONOTONIC; set after begin() */
+};
+
+struct hk_api_observer {
+	/* A call begins. Returns what end() is given, or NULL if the end is not wanted. */
+	struct hk_api_seen *(*begin)(struct hk_api *api, const struct hk_api_words *words);
+	/* The call ends. RESULT is borrowed; NULL: it raised, and the exception stays. Returns 0, or
+	 * -1 with an exception that the call raises in place of its result. */
+	int (*end)(struct hk_api_seen *seen, PyObject *result);
+};
+
+extern const struct hk_api_observer *hk_api_observer; /* or NULL */
+
+/* Calls of APIs by this thread are not observed while it is paused. Returns whether it was. */
+bool hk_api_pause(bool paused);
+
 /* A call of API through its stub. */
 PyObject *hk_api_called(PyObject *self, void *second, uintptr_t third, void *fourth,
 			struct hk_api *api);
@@ -60,7 +91,16 @@ PyObject *hk_api_called(PyObject *self, void *second, uintptr_t third, void *fou
 /* Puts the stub of API into the slot of its object, or the original back. Put returns NULL, or why
  * it did not. */
 const char *hk_api_slot_put(struct hk_api *api);
+bool hk_api_is_hooked(PyObject *object);
 void hk_api_slot_restore(struct hk_api *api);
+
+/* Hooks OBJECT for USE, or adds USE to what it is hooked for. Returns its API, or NULL with the
+ * reason, and with an exception if the reason is NULL. */
+struct hk_api *hk_api_hook(PyObject *object, PyObject *name, PyObject *library, unsigned int domain,
+			   enum hk_api_use use, const char **ret_reason);
+
+/* Takes USE from all APIs. Returns how many slots are restored. */
+long hk_api_unhook(enum hk_api_use use);
 
 /* Looks at objects of its own. Returns NULL if this interpreter has the structures that slots are
  * known in, or what differs. */

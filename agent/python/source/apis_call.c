@@ -6,6 +6,7 @@
 #include "beyond.h"
 
 struct hk_api_settings hk_api_settings;
+const struct hk_api_observer *hk_api_observer;
 
 /* of a thread: calls that are open, by domain, and whether it is in a function of hooktrace's */
 struct thread {
@@ -78,16 +79,19 @@ static struct hk_api *class_api(struct hk_api *api, void *arguments, uintptr_t c
 	return found ? &hk_apis[PyLong_AsLong(found)] : NULL;
 }
 
-/* Returns whether the call is to be observed, and begins it then. */
-static bool begin(struct observed *call, struct hk_api *api)
+/* Returns whether the call is to be timed, and begins it then. HAS_VALUES: it is in any case if
+ * there is an agent. */
+static bool begin(struct observed *call, struct hk_api *api, bool has_values)
 {
 	const struct hk_api_settings *settings = &hk_api_settings;
 	struct thread *mine = &thread;
 	bool agent = hk_agent.hk_enter && hk_agent.hk_site_define;
 	bool inside = settings->inside && (settings->inside_classes || api->kind != HK_API_CLASS);
 
-	if (mine->paused || (mine->depth[api->domain] && !inside) ||
-	    !(agent || settings->block || settings->report)) {
+	bool wanted = (api->uses & HK_API_TIMED) && (!mine->depth[api->domain] || inside) &&
+		      (agent || settings->block || settings->report);
+
+	if (mine->paused || !(wanted || (has_values && agent))) {
 		return false;
 	}
 	if (agent && api->site == HK_NO_SITE) {
@@ -180,16 +184,73 @@ static PyObject *original(struct hk_api *api, PyObject *self, void *second, uint
 					   : api->call(self, second, third, fourth);
 }
 
-PyObject *hk_api_called(PyObject *self, void *second, uintptr_t third, void *fourth,
-			struct hk_api *api)
+bool hk_api_pause(bool paused)
+{
+	bool before = thread.paused;
+
+	thread.paused = paused;
+	return before;
+}
+
+static struct hk_api_seen *begin_values(struct hk_api *api, const struct hk_api_words *words)
+{
+	if (thread.paused || !(api->uses & HK_API_VALUED)) {
+		return NULL;
+	}
+	thread.paused = true;
+	struct hk_api_seen *seen = hk_api_observer->begin(api, words);
+	thread.paused = false;
+	if (seen) {
+		seen->begin_ns = now_ns();
+	}
+	return seen;
+}
+
+/* Returns RESULT, or gives it up and returns NULL if the observer raises. */
+static PyObject *end_values(int (*end)(struct hk_api_seen *, PyObject *), struct hk_api_seen *seen,
+			    PyObject *result)
+{
+	bool before = hk_api_pause(true);
+
+	if (end(seen, result) < 0) {
+		Py_CLEAR(result);
+	}
+	hk_api_pause(before);
+	return result;
+}
+
+static PyObject *call_timed(PyObject *self, void *second, uintptr_t third, void *fourth,
+			    struct hk_api *api, bool has_values)
 {
 	struct hk_api *named = api->classes ? class_api(api, second, third) : api;
 	struct observed call;
 
-	if (!named || !begin(&call, named)) {
+	if (!named || !begin(&call, named, has_values)) {
 		return original(api, self, second, third, fourth);
 	}
 	return end(&call, original(api, self, second, third, fourth));
+}
+
+/* A call whose values may be wanted. */
+static __attribute__((noinline)) PyObject *call_observed(PyObject *self, void *second,
+							 uintptr_t third, void *fourth,
+							 struct hk_api *api)
+{
+	struct hk_api_words words = {self, second, third, fourth};
+	const struct hk_api_observer *observer = hk_api_observer;
+	struct hk_api_seen *seen = begin_values(api, &words);
+	PyObject *result = call_timed(self, second, third, fourth, api, seen);
+
+	return seen ? end_values(observer->end, seen, result) : result;
+}
+
+PyObject *hk_api_called(PyObject *self, void *second, uintptr_t third, void *fourth,
+			struct hk_api *api)
+{
+	if (__builtin_expect(hk_api_observer != NULL, 0)) {
+		return call_observed(self, second, third, fourth, api);
+	}
+	return call_timed(self, second, third, fourth, api, false);
 }
 
 void hk_api_free(struct hk_api *api)

@@ -242,6 +242,7 @@ static const char *put_method(struct hk_api *api)
 		return "stands in memory that cannot be written";
 	}
 	api->kind = HK_API_METHOD;
+	api->flags = method->ml_flags;
 	api->call = (hk_api_function)*slot;
 	*slot = (void *)stub_of(api);
 	return NULL;
@@ -286,6 +287,23 @@ const char *hk_api_slot_put(struct hk_api *api)
 		return put_python(api);
 	}
 	return type == descriptor_type ? put_method(api) : "is of another kind";
+}
+
+bool hk_api_is_hooked(PyObject *object)
+{
+	PyTypeObject *type = Py_TYPE(object);
+
+	if (hk_api_layout_check()) {
+		return false;
+	}
+	if (type == builtin_type) {
+		return is_stub(*slot_at(object, BUILTIN_VECTORCALL));
+	}
+	if (type == python_type) {
+		return is_stub(*slot_at(object, python_vectorcall));
+	}
+	return type == descriptor_type &&
+	       is_stub((void *)method_of(object, DESCRIPTOR_METHOD)->ml_meth);
 }
 
 void hk_api_slot_restore(struct hk_api *api)

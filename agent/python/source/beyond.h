@@ -50,6 +50,12 @@ extern PyTypeObject PyCMethod_Type HK_WEAK;
 /* 3.12 and later: a new reference to the value of a local variable, or NULL with an exception */
 PyObject *PyFrame_GetVarString(PyObject *frame, const char *name) HK_WEAK;
 
+/* Frames: new references to the calling frame, or NULL, and to the code (3.9 and later); the
+ * instruction's place in it (3.11 and later). */
+PyObject *PyFrame_GetBack(PyObject *frame) HK_WEAK;
+PyObject *hk_frame_code(PyObject *frame) __asm__("PyFrame_GetCode") HK_WEAK;
+int PyFrame_GetLasti(PyObject *frame) HK_WEAK;
+
 /* all versions, the state only since 3.9: a call that asks no vectorcall */
 PyObject *_PyObject_MakeTpCall(PyThreadState *state, PyObject *callable, PyObject *const *arguments,
 			       Py_ssize_t count, PyObject *names) HK_WEAK;

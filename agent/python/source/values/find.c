@@ -1,0 +1,70 @@
+#include "values/find.h"
+
+#include <math.h>
+
+/* The largest finite number of DTYPE; infinity where reaching it says nothing. */
+static double largest(enum hk_dtype dtype)
+{
+	switch (dtype) {
+	case HK_DTYPE_F16:
+		return 65504.0;
+	case HK_DTYPE_BF16:
+		return 3.3895313892515355e38;
+	default:
+		return HUGE_VAL;
+	}
+}
+
+/* Whether VALUE has NaN, Inf, or what an overflow that saturates leaves. */
+static bool is_bad(const struct hk_value *value)
+{
+	const struct hk_statistics *statistics = &value->statistics;
+	double most = largest(value->view.dtype);
+
+	if (value->scalar || !value->has_statistics) {
+		return false;
+	}
+	return statistics->nans || statistics->positive_infs || statistics->negative_infs ||
+	       statistics->max >= most || statistics->min <= -most;
+}
+
+static PyObject *bad_slots(const struct hk_record *record, size_t begin, size_t end)
+{
+	PyObject *slots = PyList_New(0);
+
+	for (size_t i = begin; slots && i < end; i++) {
+		PyObject *slot = is_bad(&record->values[i])
+				     ? PyUnicode_FromString(record->values[i].slot)
+				     : NULL;
+		if (slot && PyList_Append(slots, slot) < 0) {
+			Py_CLEAR(slots);
+		}
+		Py_XDECREF(slot);
+	}
+	return slots;
+}
+
+int hk_find_check(const struct hk_record *record)
+{
+	size_t bad = record->inputs;
+
+	while (bad < record->many && !is_bad(&record->values[bad])) {
+		bad++;
+	}
+	if (bad == record->many || !hk_values.found) {
+		return 0;
+	}
+	PyObject *outputs = bad_slots(record, record->inputs, record->many);
+	PyObject *inputs = outputs ? bad_slots(record, 0, record->inputs) : NULL;
+	PyObject *answer =
+	    inputs ? PyObject_CallFunction(hk_values.found, "OIKOOO", record->name, record->number,
+					   (unsigned long long)record->sequence,
+					   record->of ? record->of : Py_None, inputs, outputs)
+		   : NULL;
+	int wanted = answer ? answer == Py_True : -1;
+
+	Py_XDECREF(outputs);
+	Py_XDECREF(inputs);
+	Py_XDECREF(answer);
+	return wanted;
+}

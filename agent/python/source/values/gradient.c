@@ -1,0 +1,336 @@
+#include "values/gradient.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+
+#define NODES_MAX 16u	 /* that one call makes */
+#define GRADIENTS_MAX 32u /* of one node, that are written */
+#define WATCHED "hooktrace._native.watched"
+
+/* Which of a node's gradients is which value of the call. */
+struct gradient {
+	uint32_t index;
+	enum hk_dump_role role;
+	char slot[HK_SLOT_BYTES];
+};
+
+/* What the hook of one node knows. */
+struct watched {
+	PyObject *name, *of; /* owned */
+	uint64_t sequence;   /* of the forward call */
+	uint32_t epoch, number, stack, flags;
+	enum hk_dump_kind kind;
+	uint32_t many;
+	struct gradient gradients[];
+};
+
+/* A node that the call made, and which of its gradients are wanted. */
+struct node {
+	PyObject *node; /* owned */
+	uint32_t many;
+	struct gradient gradients[GRADIENTS_MAX];
+};
+
+struct nodes {
+	struct node node[NODES_MAX];
+	uint32_t many;
+	bool more; /* than NODES_MAX */
+};
+
+/* ---- the backward pass ---- */
+
+/* A backward call as a record: begin now, in this thread. */
+static void begin(struct hk_record *record, const struct watched *watched)
+{
+	*record = (struct hk_record){.kind = watched->kind,
+				     .name = watched->name,
+				     .of = watched->of,
+				     .number = watched->number,
+				     .stack = watched->stack,
+				     .flags = watched->flags,
+				     .sequence = hk_values.sequence++,
+				     .thread = hk_values_thread()};
+	record->seen.begin_ns = hk_values_now();
+	record->flags |= hk_values.loss_scaled ? HK_DUMP_LOSS_SCALED : 0;
+}
+
+static void write(const struct hk_record *record, const struct watched *watched,
+		  const struct gradient *gradient, PyObject *tensor)
+{
+	struct hk_value value = {.role = gradient->role, .tensor = tensor};
+	enum hk_values_class class = hk_tensor_class(tensor);
+
+	if ((class != HK_CLASS_TENSOR && class != HK_CLASS_READ) ||
+	    !hk_tensor_view(tensor, class, &value.view)) {
+		return;
+	}
+	memcpy(value.slot, gradient->slot, sizeof(value.slot));
+	struct hk_dump_row row = hk_record_row(record, &value);
+
+	row.forward_sequence = watched->sequence;
+	row.phase = HK_DUMP_BACKWARD;
+	if (!value.view.on_device) {
+		hk_record_measure(&value.view, &row.statistics);
+	}
+	if (hk_values.writer) {
+		hk_record_write_row(&row, &value.view, tensor, true);
+	}
+	Py_XDECREF(value.view.owner);
+}
+
+static void fire(const struct watched *watched, PyObject *inputs, PyObject *outputs)
+{
+	struct hk_record record;
+
+	begin(&record, watched);
+	hk_values.backward_calls++;
+	for (uint32_t i = 0; i < watched->many; i++) {
+		const struct gradient *gradient = &watched->gradients[i];
+		PyObject *of = gradient->role == HK_DUMP_OUTPUT ? outputs : inputs;
+		PyObject *tensor = (Py_ssize_t)gradient->index < PyTuple_Size(of)
+				       ? PyTuple_GetItem(of, gradient->index)
+				       : NULL; /* borrowed */
+		if (tensor && tensor != Py_None) {
+			write(&record, watched, gradient, tensor);
+		}
+	}
+}
+
+/* autograd calls it with (grad_inputs, grad_outputs) when the node has run. */
+static PyObject *hook(PyObject *self, PyObject *arguments)
+{
+	struct watched *watched = PyCapsule_GetPointer(self, WATCHED);
+	PyObject *inputs, *outputs;
+
+	if (watched && watched->epoch == hk_values.epoch && hk_values.taking &&
+	    PyArg_ParseTuple(arguments, "O!O!", &PyTuple_Type, &inputs, &PyTuple_Type, &outputs)) {
+		bool before = hk_api_pause(true);
+		fire(watched, inputs, outputs);
+		hk_api_pause(before);
+	}
+	PyErr_Clear();
+	Py_RETURN_NONE;
+}
+
+static PyMethodDef hook_definition = {"hooktrace_gradients", hook, METH_VARARGS, NULL};
+
+/* ---- the forward pass ---- */
+
+static void forget(PyObject *capsule)
+{
+	struct watched *watched = PyCapsule_GetPointer(capsule, WATCHED);
+
+	Py_XDECREF(watched->name);
+	Py_XDECREF(watched->of);
+	free(watched);
+}
+
+/* A new hook for NODE of RECORD's call, or NULL. */
+static PyObject *new_hook(const struct hk_record *record, const struct node *node)
+{
+	size_t bytes = node->many * sizeof(node->gradients[0]);
+	struct watched *watched = malloc(sizeof(*watched) + bytes);
+	PyObject *capsule = watched ? PyCapsule_New(watched, WATCHED, forget) : NULL;
+
+	if (!capsule) {
+		free(watched);
+		return NULL;
+	}
+	*watched = (struct watched){.name = record->name,
+				    .of = record->of,
+				    .sequence = record->sequence,
+				    .epoch = record->epoch,
+				    .number = record->number,
+				    .stack = record->stack,
+				    .flags = record->flags,
+				    .kind = record->kind,
+				    .many = node->many};
+	memcpy(watched->gradients, node->gradients, bytes);
+	Py_XINCREF(watched->name);
+	Py_XINCREF(watched->of);
+	PyObject *function = PyCFunction_New(&hook_definition, capsule);
+
+	Py_DECREF(capsule);
+	return function;
+}
+
+static void register_hook(const struct hk_record *record, const struct node *node)
+{
+	PyObject *function = new_hook(record, node);
+	PyObject *handle = function
+			       ? PyObject_CallMethodObjArgs(
+				     node->node, hk_name(HK_NAME_REGISTER), function, NULL)
+			       : NULL;
+
+	if (!handle) {
+		PyErr_Clear();
+		hk_values_leave(HK_LEFT_UNREADABLE);
+	}
+	Py_XDECREF(function);
+	Py_XDECREF(handle);
+}
+
+static void add_gradient(struct node *node, uint32_t index, enum hk_dump_role role,
+			 const char *slot)
+{
+	if (node->many < GRADIENTS_MAX) {
+		struct gradient *gradient = &node->gradients[node->many++];
+		gradient->index = index;
+		gradient->role = role;
+		snprintf(gradient->slot, sizeof(gradient->slot), "%s", slot);
+	} else {
+		hk_values_leave(HK_LEFT_NO_EDGE);
+	}
+}
+
+/* The place of NODE among NODES, which it gets if it has none, or NULL. */
+static struct node *node_at(struct nodes *nodes, PyObject *node)
+{
+	for (uint32_t i = 0; i < nodes->many; i++) {
+		if (nodes->node[i].node == node) {
+			return &nodes->node[i];
+		}
+	}
+	if (nodes->many == NODES_MAX) {
+		nodes->more = true;
+		return NULL;
+	}
+	struct node *added = &nodes->node[nodes->many++];
+
+	Py_INCREF(node);
+	added->node = node;
+	added->many = 0;
+	return added;
+}
+
+static bool is_input_node(const struct hk_record *record, PyObject *node)
+{
+	for (size_t i = 0; i < record->inputs; i++) {
+		if (record->values[i].node == node) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_outputs(const struct hk_record *record, struct nodes *nodes)
+{
+	for (size_t i = record->inputs; i < record->many; i++) {
+		const struct hk_value *value = &record->values[i];
+		if (value->scalar || !value->node) {
+			continue;
+		}
+		if (is_input_node(record, value->node)) {
+			hk_values_leave(HK_LEFT_SAME_NODE);
+			continue;
+		}
+		struct node *node = node_at(nodes, value->node);
+		if (node) {
+			add_gradient(node, value->output, HK_DUMP_OUTPUT, value->slot);
+		}
+	}
+}
+
+/* The tensor whose gradients NODE adds up, a new reference, or NULL if it is another kind of node. */
+static PyObject *leaf_of(PyObject *node)
+{
+	return hk_get(node, HK_NAME_VARIABLE);
+}
+
+/* Whether VALUE's gradient is what arrives at output OUTPUT of NODE, which adds up LEAF or has none.
+ */
+static bool is_edge_of(const struct hk_value *value, PyObject *node, PyObject *leaf,
+		       uint32_t output)
+{
+	if (value->scalar || !value->takes_gradient) {
+		return false;
+	}
+	return value->node ? value->node == node && value->output == output
+			   : leaf && value->tensor == leaf;
+}
+
+struct edges {
+	uint32_t seen[GRADIENTS_MAX];	  /* how many edges each input has, inputs beyond have none */
+	struct node *node[GRADIENTS_MAX]; /* the node of the last */
+	uint32_t index[GRADIENTS_MAX];
+};
+
+/* Looks at edge INDEX of NODE, which leads to output OUTPUT of NEXT. */
+static void follow(const struct hk_record *record, struct nodes *nodes, struct edges *edges,
+		   struct node *node, uint32_t index, PyObject *next, uint32_t output)
+{
+	PyObject *leaf = leaf_of(next);
+	bool found = false;
+
+	for (size_t i = 0; i < record->inputs && i < GRADIENTS_MAX; i++) {
+		if (is_edge_of(&record->values[i], next, leaf, output)) {
+			edges->seen[i]++;
+			edges->node[i] = node;
+			edges->index[i] = index;
+			found = true;
+		}
+	}
+	if (!found && !leaf && !is_input_node(record, next)) {
+		node_at(nodes, next);
+	}
+	Py_XDECREF(leaf);
+}
+
+static void follow_all(const struct hk_record *record, struct nodes *nodes, struct edges *edges)
+{
+	for (uint32_t n = 0; n < nodes->many; n++) {
+		PyObject *next = hk_get(nodes->node[n].node, HK_NAME_NEXT);
+		for (Py_ssize_t i = 0; next && i < PyTuple_Size(next); i++) {
+			PyObject *edge = PyTuple_GetItem(next, i);
+			PyObject *node = PyTuple_GetItem(edge, 0);
+			long output = PyLong_AsLong(PyTuple_GetItem(edge, 1));
+			if (node != Py_None) {
+				follow(record, nodes, edges, &nodes->node[n], (uint32_t)i, node,
+				       (uint32_t)output);
+			}
+		}
+		PyErr_Clear();
+		Py_XDECREF(next);
+	}
+}
+
+/* A gradient that is the sum of several nodes' is at none of them. */
+static void add_inputs(const struct hk_record *record, struct nodes *nodes)
+{
+	struct edges edges = {0};
+
+	follow_all(record, nodes, &edges);
+	for (size_t i = 0; i < record->inputs; i++) {
+		const struct hk_value *value = &record->values[i];
+		if (value->scalar || !value->takes_gradient) {
+			continue;
+		}
+		if (i < GRADIENTS_MAX && edges.seen[i] == 1 && !nodes->more) {
+			add_gradient(edges.node[i], edges.index[i], HK_DUMP_INPUT, value->slot);
+		} else {
+			hk_values_leave(HK_LEFT_NO_EDGE);
+		}
+	}
+}
+
+void hk_gradient_watch(const struct hk_record *record)
+{
+	static struct nodes nodes; /* large, and guarded by the GIL */
+	struct nodes *own = &nodes;
+
+	own->many = 0;
+	own->more = false;
+	add_outputs(record, own);
+	if (own->many > 0 && record->kind == HK_DUMP_API) {
+		add_inputs(record, own);
+	}
+	for (uint32_t i = 0; i < own->many; i++) {
+		if (own->node[i].many > 0) {
+			register_hook(record, &own->node[i]);
+		}
+		Py_DECREF(own->node[i].node);
+	}
+	own->many = 0;
+}

@@ -1,0 +1,161 @@
+#include "values/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "values/deferred.h"
+
+#define VALUES_MAX 4096u /* of one call */
+#define FREE_MAX 16u	 /* records that are kept for later calls */
+
+static struct hk_record *free_records;
+static unsigned int many_free;
+
+struct hk_record *hk_record_new(void)
+{
+	struct hk_record *record = free_records;
+
+	if (!record) {
+		return calloc(1, sizeof(*record));
+	}
+	free_records = record->next;
+	many_free--;
+	struct hk_value *values = record->values;
+	size_t room = record->room;
+
+	*record = (struct hk_record){.values = values, .room = room};
+	return record;
+}
+
+static void free_value(struct hk_value *value)
+{
+	free(value->scalar);
+	Py_XDECREF(value->tensor);
+	Py_XDECREF(value->view.owner);
+	Py_XDECREF(value->node);
+}
+
+void hk_record_free(struct hk_record *record)
+{
+	for (size_t i = 0; i < record->many; i++) {
+		free_value(&record->values[i]);
+	}
+	Py_XDECREF(record->name);
+	Py_XDECREF(record->of);
+	if (many_free >= FREE_MAX || record->room > 256) {
+		free(record->values);
+		free(record);
+		return;
+	}
+	record->next = free_records;
+	free_records = record;
+	many_free++;
+}
+
+static bool grow(struct hk_record *record)
+{
+	size_t room = record->room ? 2 * record->room : 16;
+	struct hk_value *values =
+	    record->many < VALUES_MAX ? realloc(record->values, room * sizeof(*values)) : NULL;
+
+	if (!values) {
+		hk_values_leave(record->many < VALUES_MAX ? HK_LEFT_MEMORY : HK_LEFT_MANY);
+		return false;
+	}
+	record->values = values;
+	record->room = room;
+	return true;
+}
+
+struct hk_value *hk_record_add(struct hk_record *record, enum hk_dump_role role, const char *slot)
+{
+	if (record->many == record->room && !grow(record)) {
+		return NULL;
+	}
+	struct hk_value *value = &record->values[record->many++];
+
+	snprintf(value->slot, sizeof(value->slot), "%s", slot);
+	value->role = role;
+	value->scalar = NULL;
+	value->tensor = NULL;
+	value->view.owner = NULL;
+	value->has_statistics = false;
+	value->takes_gradient = false;
+	value->node = NULL;
+	return value;
+}
+
+struct hk_dump_row hk_record_row(const struct hk_record *record, const struct hk_value *value)
+{
+	return (struct hk_dump_row){
+	    .sequence = record->sequence,
+	    .forward_sequence = record->sequence,
+	    .step = hk_values.step,
+	    .kind = record->kind,
+	    .phase = HK_DUMP_FORWARD,
+	    .role = value->role,
+	    .name = hk_values_text(record->name),
+	    .of = hk_values_text(record->of),
+	    .number = record->number,
+	    .slot = value->slot,
+	    .device = "",
+	    .scalar = value->scalar,
+	    .flags = record->flags,
+	    .stack = record->stack,
+	    .thread = record->thread,
+	    .begin_ns = record->seen.begin_ns,
+	};
+}
+
+bool hk_record_measure(const struct hk_view *view, struct hk_statistics *statistics)
+{
+	struct hk_tensor tensor = hk_tensor_of(view);
+
+	return view->data && hk_statistics_take(&tensor, statistics) == 0;
+}
+
+static void describe(struct hk_dump_row *row, const struct hk_view *view)
+{
+	row->device = view->device;
+	row->flags |= view->flags;
+	row->dtype = view->dtype;
+	row->dimensions = view->dimensions;
+	row->shape = view->shape;
+	row->storage = view->storage;
+	row->version = view->version;
+	row->offset = view->offset;
+}
+
+void hk_record_write_row(const struct hk_dump_row *given, const struct hk_view *view,
+			 PyObject *tensor, bool has_elements)
+{
+	struct hk_dump_row row = *given;
+
+	describe(&row, view);
+	if (view->on_device && hk_deferred_add(&row, tensor)) {
+		return;
+	}
+	struct hk_tensor elements = hk_tensor_of(view);
+
+	row.flags |= view->data ? 0 : HK_DUMP_NO_STATISTICS;
+	hk_dump_writer_add(hk_values.writer, &row,
+			   view->data && has_elements && hk_values.payloads ? &elements : NULL);
+}
+
+void hk_record_write(const struct hk_record *record, const struct hk_value *value,
+		     bool has_elements)
+{
+	struct hk_dump_row row = hk_record_row(record, value);
+
+	if (!hk_values.writer) {
+		return;
+	}
+	if (value->scalar) {
+		row.device = "";
+		hk_dump_writer_add(hk_values.writer, &row, NULL);
+		return;
+	}
+	row.statistics = value->statistics;
+	hk_record_write_row(&row, &value->view, value->tensor, has_elements);
+}

@@ -1,0 +1,62 @@
+/* record.h: the values of one call, from its begin until its rows are written. Guarded by the GIL.
+ */
+#ifndef HK_VALUES_RECORD_H
+#define HK_VALUES_RECORD_H
+
+#include "apis.h"
+#include "values/tensor.h"
+
+#define HK_SLOT_BYTES 56
+
+struct hk_value {
+	char slot[HK_SLOT_BYTES];
+	enum hk_dump_role role;
+	char *scalar;	  /* or NULL: a tensor; by malloc */
+	PyObject *tensor; /* owned */
+	enum hk_values_class class;
+	struct hk_view view;
+	struct hk_statistics statistics;
+	bool has_statistics;
+	bool takes_gradient; /* the next two are known */
+	PyObject *node;	     /* that made the tensor, before the call; NULL: a leaf; owned */
+	uint32_t output;     /* the tensor's number among the node's outputs */
+};
+
+struct hk_record {
+	struct hk_api_seen seen; /* the first: what the call is known by */
+	struct hk_record *next;	 /* of free ones */
+	uint32_t epoch, place;	 /* of the API in hk_apis */
+	enum hk_dump_kind kind;
+	bool is_module, is_backward_pass; /* what the call is, beside an API */
+	bool wanted;	  /* its values are taken */
+	bool has_inputs;  /* they were taken at its begin */
+	bool early;	  /* the call may change its inputs: their elements are stored at its begin */
+	PyObject *name, *of; /* texts; owned */
+	uint32_t number, stack, flags;
+	uint64_t sequence, thread;
+	size_t many, room, inputs; /* values; of these, inputs come first */
+	struct hk_value *values;
+};
+
+/* A record without values, or NULL without memory. */
+struct hk_record *hk_record_new(void);
+void hk_record_free(struct hk_record *record);
+
+/* A place for one more value of RECORD at SLOT, or NULL, which is counted. */
+struct hk_value *hk_record_add(struct hk_record *record, enum hk_dump_role role, const char *slot);
+
+/* What a row has of RECORD and of its VALUE, in phase FORWARD. The row refers to both. */
+struct hk_dump_row hk_record_row(const struct hk_record *record, const struct hk_value *value);
+
+/* Writes VALUE, which also has its elements where they are wanted and HAS_ELEMENTS. */
+void hk_record_write(const struct hk_record *record, const struct hk_value *value,
+		     bool has_elements);
+
+/* Writes ROW of a tensor with VIEW now, or when its device has answered. */
+void hk_record_write_row(const struct hk_dump_row *row, const struct hk_view *view,
+			 PyObject *tensor, bool has_elements);
+
+/* Takes the statistics of VIEW into ROW, where its elements can be read. Returns whether it did. */
+bool hk_record_measure(const struct hk_view *view, struct hk_statistics *statistics);
+
+#endif

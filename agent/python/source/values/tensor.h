@@ -1,0 +1,73 @@
+/* tensor.h: a framework's tensor, read in place through its own methods. All functions need the GIL
+ * and leave no exception. */
+#ifndef HK_VALUES_TENSOR_H
+#define HK_VALUES_TENSOR_H
+
+#include <Python.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dump/dump.h"
+#include "values/session.h"
+
+/* What describes a tensor. The elements stay where they are: DATA is valid while the tensor lives
+ * and the GIL is held. */
+struct hk_view {
+	const void *data; /* NULL: the elements cannot be read here */
+	enum hk_dtype dtype;
+	uint32_t dimensions, flags; /* HK_DUMP_ */
+	bool on_device;
+	const char *device; /* lives as long as the dump */
+	uint64_t storage, version, offset;
+	uint64_t shape[HK_TENSOR_DIMENSIONS];
+	int64_t strides[HK_TENSOR_DIMENSIONS];
+	PyObject *owner; /* of DATA, or NULL; owned */
+};
+
+enum hk_values_class hk_tensor_class(PyObject *object);
+
+/* Reads TENSOR of class CLASS (TENSOR or READ). Returns false if it is left out, which is counted. A
+ * view without data has no statistics, for a reason that is counted unless it is on a device. */
+bool hk_tensor_view(PyObject *tensor, enum hk_values_class class, struct hk_view *view);
+
+/* VIEW as the statistics see it. */
+struct hk_tensor hk_tensor_of(const struct hk_view *view);
+
+/* The number of TENSOR's changes so far, or 0. */
+uint64_t hk_tensor_version(PyObject *tensor);
+
+/* Whether TENSOR takes part in gradients, its node's number of this output, and a new reference to
+ * the node that made it (NULL for a leaf). */
+bool hk_tensor_edge(PyObject *tensor, PyObject **ret_node, uint32_t *ret_output);
+
+/* The attribute NAME of OBJECT, a new reference, or NULL. Names are interned once. */
+enum hk_name {
+	HK_NAME_DATA_PTR,
+	HK_NAME_DTYPE,
+	HK_NAME_SHAPE,
+	HK_NAME_STRIDE,
+	HK_NAME_STORAGE_OFFSET,
+	HK_NAME_REQUIRES_GRAD,
+	HK_NAME_VERSION,
+	HK_NAME_LAYOUT,
+	HK_NAME_IS_CPU,
+	HK_NAME_DEVICE,
+	HK_NAME_IS_VIEW,
+	HK_NAME_IS_NEG,
+	HK_NAME_STORAGE,
+	HK_NAME_OLD_STORAGE,
+	HK_NAME_NBYTES,
+	HK_NAME_GRAD_FN,
+	HK_NAME_OUTPUT_NR,
+	HK_NAME_NEXT,
+	HK_NAME_VARIABLE,
+	HK_NAME_REGISTER,
+	HK_NAME_ENTER,
+	HK_NAME_EXIT,
+	HK_NAMES
+};
+PyObject *hk_name(enum hk_name name);
+PyObject *hk_get(PyObject *object, enum hk_name name);
+PyObject *hk_ask(PyObject *object, enum hk_name method);
+
+#endif
