@@ -9,5 +9,6 @@ int hk_annotate_add(PyObject *module);
 int hk_tracer_add(PyObject *module);
 int hk_apis_add(PyObject *module);
 int hk_digests_add(PyObject *module);
+int hk_lockstep_add(PyObject *module);
 
 #endif
