@@ -304,13 +304,11 @@ EXPORTED void hk_counter(const char *name, double value)
 
 /* ---- values that ranks agree on ---- */
 
-#define GROUPS 16u
-
-/* The last step of each group, for its epoch. Groups beyond these have epoch 0. */
+/* The last step of each group, for its epoch. */
 static struct agreed_group {
 	_Atomic uint64_t hash; /* of its text, never 0; 0: free */
 	_Atomic uint64_t next_step, epoch;
-} agreed_groups[GROUPS];
+} agreed_groups[HK_AGREEMENT_GROUPS];
 
 static uint64_t hash_of(const char *text)
 {
@@ -322,19 +320,25 @@ static uint64_t hash_of(const char *text)
 	return hash | 1ULL << 63;
 }
 
-/* Returns how often the steps of the group with HASH have begun again, now that STEP is there. */
-static uint64_t epoch_of(uint64_t hash, uint64_t step)
+/* Returns the group with HASH, or NULL if there are too many. */
+static struct agreed_group *group_of(uint64_t hash)
 {
-	for (uint32_t i = 0; i < GROUPS; i++) {
-		struct agreed_group *group = &agreed_groups[i];
+	for (uint32_t i = 0; i < HK_AGREEMENT_GROUPS; i++) {
 		uint64_t found = 0;
-		if (!atomic_compare_exchange_strong(&group->hash, &found, hash) && found != hash) {
-			continue;
+		if (atomic_compare_exchange_strong(&agreed_groups[i].hash, &found, hash) ||
+		    found == hash) {
+			return &agreed_groups[i];
 		}
-		bool again = step < atomic_exchange(&group->next_step, step + 1);
-		return atomic_fetch_add(&group->epoch, again) + again;
 	}
-	return 0;
+	return NULL;
+}
+
+/* Returns how often the steps of GROUP have begun again, now that STEP is there. */
+static uint64_t epoch_of(struct agreed_group *group, uint64_t step)
+{
+	bool again = step < atomic_exchange(&group->next_step, step + 1);
+
+	return atomic_fetch_add(&group->epoch, again) + again;
 }
 
 static void note_agreed(const char *name, enum hk_annotate_use use, const char *group,
@@ -352,8 +356,9 @@ EXPORTED void hk_agree(const char *group, uint64_t step, const struct hk_agreed 
 {
 	size_t single = count > HK_AGREEMENT_TENSORS ? HK_AGREEMENT_TENSORS - 1 : count;
 	uint64_t rest = 0, hash = is_usable() && group ? hash_of(group) : 0;
+	struct agreed_group *series = hash ? group_of(hash) : NULL;
 
-	if (!hash) {
+	if (!series) {
 		return;
 	}
 	/* No code lies at such an address: the name never belongs to a library that is unloaded. */
@@ -370,7 +375,7 @@ EXPORTED void hk_agree(const char *group, uint64_t step, const struct hk_agreed 
 			    (const uint64_t[]){step, rest});
 	}
 	note_agreed("(end)", HK_USE_DIGESTS, group, caller,
-		    (const uint64_t[]){step, single + (single < count), epoch_of(hash, step)});
+		    (const uint64_t[]){step, single + (single < count), epoch_of(series, step)});
 }
 
 /* Returns the start of CALL on the monotonic clock. The clocks are read one after the other, again

@@ -82,7 +82,8 @@ void hk_counter(const char *name, double value) HOOKTRACE_WEAK;
  * same values in the same order at the same steps. A step that is not above the last one of GROUP
  * begins a new series, which is compared with the other ranks' new series. Of more than 1,024
  * values, those behind the first 1,023 are compared as one. Records carry the values: at levels
- * that record nothing, nothing is compared. One thread per GROUP. */
+ * that record nothing, nothing is compared. Of a process's groups the first 64 count. One thread
+ * per GROUP. */
 void hk_agree(const char *group, uint64_t step, const struct hk_agreed *values,
 	      size_t count) HOOKTRACE_WEAK;
 

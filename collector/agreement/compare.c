@@ -7,7 +7,7 @@
 
 #include "collector/agreement/rows.h"
 
-#define GROUPS_MAX 64u
+#define GROUPS_MAX 256u /* of a job: its ranks may form several of one kind */
 #define OF_RANKS " of ranks "
 
 /* One rank's digests of a step. */

@@ -33,7 +33,7 @@ struct hk_rows {
 	uint32_t first, next;	/* site[i] is site first + i; sites from `next` on are new */
 	struct site *sites;	/* up to `next`; none before the first with digests */
 	size_t room;		/* of `sites` */
-	struct group groups[HK_ROWS_GROUPS];
+	struct group groups[HK_AGREEMENT_GROUPS];
 	size_t group_count;
 };
 
@@ -94,7 +94,7 @@ static enum use use_of(const struct hk_chunk_site *site)
 						: USE_NONE;
 }
 
-/* Returns the number of the group called TEXT, or HK_ROWS_GROUPS if there is no room for it. */
+/* Returns the number of the group called TEXT, or HK_AGREEMENT_GROUPS if there is no room for it. */
 static size_t group_of(struct hk_rows *rows, const char *text)
 {
 	size_t at = 0;
@@ -102,7 +102,7 @@ static size_t group_of(struct hk_rows *rows, const char *text)
 	while (at < rows->group_count && strcmp(rows->groups[at].text, text) != 0) {
 		at++;
 	}
-	if (at == rows->group_count && at < HK_ROWS_GROUPS) {
+	if (at == rows->group_count && at < HK_AGREEMENT_GROUPS) {
 		struct group group = {
 		    .text = strdup(text),
 		    .digests = calloc(HK_AGREEMENT_TENSORS, sizeof(uint64_t)),
@@ -112,7 +112,7 @@ static size_t group_of(struct hk_rows *rows, const char *text)
 			free(group.text);
 			free(group.digests);
 			free(group.sites);
-			return HK_ROWS_GROUPS;
+			return HK_AGREEMENT_GROUPS;
 		}
 		rows->groups[rows->group_count++] = group;
 	}
@@ -141,9 +141,9 @@ static bool note_site(struct hk_rows *rows, const struct hk_chunk_site *site)
 		rows->sites = sites;
 		rows->room = room;
 	}
-	size_t group = use == USE_NONE ? HK_ROWS_GROUPS : group_of(rows, site->library);
+	size_t group = use == USE_NONE ? HK_AGREEMENT_GROUPS : group_of(rows, site->library);
 	rows->sites[at] = (struct site){
-	    .use = (uint8_t)(group < HK_ROWS_GROUPS ? use : USE_NONE),
+	    .use = (uint8_t)(group < HK_AGREEMENT_GROUPS ? use : USE_NONE),
 	    .group = (uint8_t)group,
 	    .name = use == USE_NONE ? 0 : hash_of(site->function),
 	};

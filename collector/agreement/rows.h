@@ -2,8 +2,8 @@
  *
  * The records of a group's step are a digest of each value and a mark behind the last one with
  * their number. A step is kept if all of its records came. Not thread-safe. Memory is bounded:
- * HK_ROWS_GROUPS groups, HK_AGREEMENT_TENSORS values of each (hooks/hook.h). Further groups are
- * ignored. */
+ * HK_AGREEMENT_GROUPS groups, HK_AGREEMENT_TENSORS values of each (hooks/hook.h). Further groups
+ * are ignored. */
 #ifndef HK_COLLECTOR_AGREEMENT_ROWS_H
 #define HK_COLLECTOR_AGREEMENT_ROWS_H
 
@@ -14,8 +14,6 @@
 #include "chunk/codec/format.h"
 #include "chunk/codec/record.h"
 #include "schema/wire.pb-c.h"
-
-#define HK_ROWS_GROUPS 16u
 
 struct hk_rows;
 

@@ -78,6 +78,7 @@ struct hk_hook_arg {
  * hk_agree). The site's function is the tensor, its library the group. */
 #define HK_AGREEMENT_DOMAIN "agreement"
 #define HK_AGREEMENT_TENSORS 1024u /* of a group at a step */
+#define HK_AGREEMENT_GROUPS 64u	   /* of a process */
 
 /* What the named value is; the number is stored in sites and chunks. */
 enum hk_key {

@@ -11,15 +11,18 @@ rank that differ. Without an optimizer, call watch.step() behind the program's o
 """
 import warnings
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
 
 from .. import _native
 from . import values
 
 TENSORS = 1024  # HK_AGREEMENT_TENSORS
+GROUPS = 64  # HK_AGREEMENT_GROUPS
 WHAT = ("parameters", "gradients", "inputs")
 
 Pairs = List[Tuple[str, int]]
+
+_groups: Set[str] = set()  # of this process so far
 
 
 def ranks_text(ranks: Iterable[int]) -> str:
@@ -74,6 +77,10 @@ class Agreement:
         self.left_out: Dict[str, str] = {}  # tensor -> why it has no digest
         ranks = ranks_of(group)
         self._suffix = (f" of {name}" if name else "") + (f" of ranks {ranks_text(ranks)}" if ranks else "")
+        wanted = _groups | {word + self._suffix for word in what}
+        if len(wanted) > GROUPS:
+            raise ValueError(f"cannot compare {', '.join(what)}{self._suffix}: this process compares {GROUPS} groups already (use a name= again)")
+        _groups.update(wanted)
         self._undo: List[Callable[[], None]] = []
         self._automatic = optimizer is not None
         self._warned = False
