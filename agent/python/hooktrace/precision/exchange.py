@@ -174,17 +174,15 @@ class Unpacker:
 
     def _tensor(self, described: Any) -> Any:
         torch = self.torch
-        try:
-            name, shape = described
-            size = BYTES[name]
-            count = 1
-            for length in shape:
-                if not isinstance(length, int) or isinstance(length, bool) or length < 0:
-                    raise Refused("a tensor's shape is no list of numbers")
-                count *= length
-        except (TypeError, ValueError, KeyError) as error:
-            raise Refused(f"a tensor is not described as it must be: {error}") from None
-        if len(shape) > DIMENSIONS_MOST or count * size > len(self.message.bytes) - self.at:
+        name, shape = described if isinstance(described, list) and len(described) == 2 else (None, None)
+        if not isinstance(name, str) or name not in BYTES or not isinstance(shape, list) or len(shape) > DIMENSIONS_MOST:
+            raise Refused("a tensor is not described as it must be")
+        count, size = 1, BYTES[name]
+        for length in shape:
+            if type(length) is not int or length < 0:
+                raise Refused("a tensor's shape is no list of numbers")
+            count *= length
+        if count * size > len(self.message.bytes) - self.at:
             raise Refused("a tensor is larger than the message")
         dtype = getattr(torch, name)
         if count == 0:
@@ -215,11 +213,13 @@ class Unpacker:
                 if not isinstance(inner, list) or len(inner) > ITEMS_MOST:
                     self._refuse(kind)
                 items = [self.unpack(item, depth + 1) for item in inner]
+                if kind == "s" and len(items) != 3:
+                    self._refuse(kind)
                 return items if kind == "l" else tuple(items) if kind == "u" else slice(*items)
             if kind == "d":
                 return {str(name): self.unpack(item, depth + 1) for name, item in inner}
             if kind == "y":
-                return self.widened(getattr(torch, inner)) if inner in BYTES else self._refuse(kind)
+                return self.widened(getattr(torch, inner)) if isinstance(inner, str) and inner in BYTES else self._refuse(kind)
             if kind == "m":
                 known = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
                 return getattr(torch, inner) if inner in known else self._refuse(kind)
