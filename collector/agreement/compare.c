@@ -234,8 +234,8 @@ static int split(struct value *values, size_t count, Hk__Divergence *to)
 		     at + length < count && values[at + length].digest == values[at].digest;) {
 			length++;
 		}
-		bool more = length > most ||
-			    (length == most && values[at].rank < values[most_at].rank);
+		bool more =
+		    length > most || (length == most && values[at].rank < values[most_at].rank);
 		second = !more ? (length > second ? length : second) : most;
 		most_at = more ? at : most_at;
 		most = more ? length : most;
@@ -411,8 +411,7 @@ static Hk__Agreement *find_or_add(Hk__Job *job, const char *group)
 	if (job->n_agreements >= GROUPS_MAX) {
 		return NULL;
 	}
-	Hk__Agreement **list =
-	    reallocarray(job->agreements, job->n_agreements + 1, sizeof(*list));
+	Hk__Agreement **list = reallocarray(job->agreements, job->n_agreements + 1, sizeof(*list));
 	Hk__Agreement *agreement = list ? malloc(sizeof(*agreement)) : NULL;
 	job->agreements = list ? list : job->agreements;
 	if (!agreement) {
@@ -440,7 +439,8 @@ int hk_agreement_compare(Hk__Job *job, Hk__Process *const *processes, size_t cou
 		}
 	}
 	for (size_t i = 0; r == 0 && n > 0 && i < job->n_agreements; i++) {
-		int one = compare_group(job->agreements[i], ranks, (size_t)n, job->world_size, ended);
+		int one =
+		    compare_group(job->agreements[i], ranks, (size_t)n, job->world_size, ended);
 		changed |= one > 0;
 		r = one < 0 ? one : 0;
 	}

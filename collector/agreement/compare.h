@@ -13,8 +13,8 @@
 
 #include "schema/wire.pb-c.h"
 
-/* Compares the rows of PROCESSES, COUNT of them, and brings JOB's `agreements` up to date. Of a rank
- * with several main processes the one that started last counts. ENDED: no more rows will come.
+/* Compares the rows of PROCESSES, COUNT of them, and brings JOB's `agreements` up to date. Of a
+ * rank with several main processes the one that started last counts. ENDED: no more rows will come.
  * Returns 1 if something changed, 0, or -ENOMEM. */
 int hk_agreement_compare(Hk__Job *job, Hk__Process *const *processes, size_t count, bool ended);
 

@@ -30,9 +30,9 @@ struct group {
 
 struct hk_rows {
 	struct hk_rows_options options;
-	uint32_t first, next;	/* site[i] is site first + i; sites from `next` on are new */
-	struct site *sites;	/* up to `next`; none before the first with digests */
-	size_t room;		/* of `sites` */
+	uint32_t first, next; /* site[i] is site first + i; sites from `next` on are new */
+	struct site *sites;   /* up to `next`; none before the first with digests */
+	size_t room;	      /* of `sites` */
 	struct group groups[HK_AGREEMENT_GROUPS];
 	size_t group_count;
 };
@@ -87,14 +87,13 @@ static enum use use_of(const struct hk_chunk_site *site)
 	    site->keys[0] != HK_KEY_STEP) {
 		return USE_NONE;
 	}
-	bool end = site->key_count == 3 && site->keys[1] == HK_KEY_COUNT &&
-		   site->keys[2] == HK_KEY_EPOCH;
-	return end				? USE_END
-	       : site->keys[1] == HK_KEY_DIGEST ? USE_DIGEST
-						: USE_NONE;
+	bool end =
+	    site->key_count == 3 && site->keys[1] == HK_KEY_COUNT && site->keys[2] == HK_KEY_EPOCH;
+	return end ? USE_END : site->keys[1] == HK_KEY_DIGEST ? USE_DIGEST : USE_NONE;
 }
 
-/* Returns the number of the group called TEXT, or HK_AGREEMENT_GROUPS if there is no room for it. */
+/* Returns the number of the group called TEXT, or HK_AGREEMENT_GROUPS if there is no room for it.
+ */
 static size_t group_of(struct hk_rows *rows, const char *text)
 {
 	size_t at = 0;
@@ -189,8 +188,8 @@ static Hk__Agreed *make_row(Hk__Process *state, const char *group, uint32_t slot
 	row->sites = calloc(count, sizeof(*row->sites));
 	row->slot = slot;
 	Hk__Agreed *old = row_at(state, group, slot);
-	Hk__Agreed **list = old ? state->agreed
-				: reallocarray(state->agreed, state->n_agreed + 1, sizeof(*list));
+	Hk__Agreed **list =
+	    old ? state->agreed : reallocarray(state->agreed, state->n_agreed + 1, sizeof(*list));
 	if (!row->group || !row->digests || !row->sites || !list) {
 		row->group = row->group ? row->group : (char *)protobuf_c_empty_string;
 		hk__agreed__free_unpacked(row, NULL);

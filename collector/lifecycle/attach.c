@@ -9,12 +9,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/agreement/rows.h"
 #include "collector/level/rules.h"
 #include "collector/lifecycle/job_list.h"
 #include "collector/lifecycle/job_open.h"
 #include "collector/lifecycle/process_exit.h"
 #include "collector/lifecycle/process_list.h"
-#include "collector/agreement/rows.h"
 #include "collector/memory/ledger.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"

@@ -7,9 +7,9 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "collector/agreement/rows.h"
 #include "collector/job/jobdir.h"
 #include "collector/level/governor.h"
-#include "collector/agreement/rows.h"
 #include "collector/memory/ledger.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"

@@ -30,7 +30,7 @@ struct hk_spool_options {
 	const uint8_t *uid;	  /* 16 bytes */
 	struct hk_reader *reader; /* refreshed at least once */
 	struct hk_ledger
-	    *ledger; /* gets the records of the file and of every run; kept by reference */
+	    *ledger;	      /* gets the records of the file and of every run; kept by reference */
 	struct hk_rows *rows; /* gets the records of every run; kept by reference */
 	struct hk_chunk_names names;
 	double ticks_per_ns;

@@ -91,7 +91,7 @@ def check_killed(run, plain):
     found = json.loads(out.splitlines()[-1])
     expect("its parameters", found["digests"], plain["digests"])
     expect("what was lost is counted", (found["skipped"].get("not answered"), found["skipped"]["not asked: the golden process is lost"] > 50), (1, True))
-    expect_true(f"it is said once: {found['said']}", len(found["said"]) == 1 and "goes on without it" in found["said"][0])
+    expect_true(f"it is said once: {found['said']}", len(found["said"]) == 1 and "continues without it" in found["said"][0])
 
 
 def wrong_messages(exchange, key):

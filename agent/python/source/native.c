@@ -38,8 +38,8 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_nativ
 PyMODINIT_FUNC PyInit__native(void);
 PyMODINIT_FUNC PyInit__native(void)
 {
-	static int (*const parts[])(PyObject * module) = {hk_annotate_add, hk_tracer_add,
-							  hk_apis_add, hk_digests_add, hk_lockstep_add};
+	static int (*const parts[])(PyObject * module) = {
+	    hk_annotate_add, hk_tracer_add, hk_apis_add, hk_digests_add, hk_lockstep_add};
 	PyObject *module = PyModule_Create(&definition);
 
 	for (size_t i = 0; module && i < sizeof(parts) / sizeof(parts[0]); i++) {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/agreement/agreements.h"
 #include "report/build/activity_fill.h"
-#include "report/build/agreements.h"
 #include "report/build/bare.h"
 #include "report/build/memory.h"
 #include "report/build/nodes.h"

@@ -1,4 +1,5 @@
-/* agreement_findings.h: adds ranks whose parameters, gradients or inputs differ from the others'. */
+/* agreement_findings.h: adds ranks whose parameters, gradients or inputs differ from the others'.
+ */
 #ifndef HK_REPORT_FINDINGS_AGREEMENT_FINDINGS_H
 #define HK_REPORT_FINDINGS_AGREEMENT_FINDINGS_H
 

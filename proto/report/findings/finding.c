@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const topics[] = {"time",   "balance", "memory",  "records",
+static const char *const topics[] = {"time",   "balance", "memory",   "records",
 				     "clocks", "cost",	  "coverage", "divergence"};
 static const char *const weights[] = {"fact", "finding", "warning"};
 

@@ -263,12 +263,12 @@ struct hk_report_agreement {
 	uint64_t last_step;	      /* compared */
 	bool differs;		      /* the following is about the first step that differs */
 	uint64_t step;
-	const char *tensor;	   /* the first that differs; empty: the ranks have other tensors */
-	uint32_t tensors, of;	   /* that many of so many differ */
-	const char *odd, *others;  /* ranks: "3", "0-2"; of a `tie` both sides */
-	bool tie;		   /* there is no majority */
-	uint32_t missing;	   /* ranks that did not report this step */
-	const char *confidence;	   /* "high", "medium"; static */
+	const char *tensor;	  /* the first that differs; empty: the ranks have other tensors */
+	uint32_t tensors, of;	  /* that many of so many differ */
+	const char *odd, *others; /* ranks: "3", "0-2"; of a `tie` both sides */
+	bool tie;		  /* there is no majority */
+	uint32_t missing;	  /* ranks that did not report this step */
+	const char *confidence;	  /* "high", "medium"; static */
 };
 
 /* A node that sends its part of the job to the root. */

@@ -197,23 +197,22 @@ static json_t *transfer_json(const void *row)
 /* The first step at which ranks differ, or null. */
 static json_t *divergence_json(const struct hk_report_agreement *row)
 {
-	return !row->differs
-		   ? json_null()
-		   : json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:s}", "step",
-			       number(row->step), "tensor",
-			       *row->tensor ? text(row->tensor) : json_null(), "tensors",
-			       number(row->tensors), "of", number(row->of), "ranks", text(row->odd),
-			       "others", text(row->others), "majority", (int)!row->tie,
-			       "missing_ranks", number(row->missing), "confidence",
-			       row->confidence);
+	return !row->differs ? json_null()
+			     : json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:s}", "step",
+					 number(row->step), "tensor",
+					 *row->tensor ? text(row->tensor) : json_null(), "tensors",
+					 number(row->tensors), "of", number(row->of), "ranks",
+					 text(row->odd), "others", text(row->others), "majority",
+					 (int)!row->tie, "missing_ranks", number(row->missing),
+					 "confidence", row->confidence);
 }
 
 static json_t *agreement_json(const void *at)
 {
 	const struct hk_report_agreement *row = at;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "group", text(row->group),
-			 "ranks", number(row->expected), "ranks_reporting", number(row->reporting),
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "group", text(row->group), "ranks",
+			 number(row->expected), "ranks_reporting", number(row->reporting),
 			 "compared_steps", number(row->compared), "differing_steps",
 			 number(row->differing), "last_step", number(row->last_step), "divergence",
 			 divergence_json(row));

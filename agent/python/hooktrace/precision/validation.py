@@ -7,7 +7,7 @@
         train_one_step()
     print(check)                            # 212 calls agree, none differs; 8 random
 
-An output differs if it is further from the golden one than rounding explains; Verdict has the rule. The program goes on if the golden process dies.
+An output differs if it is further from the golden one than rounding explains; Verdict has the rule. If the golden process dies, the program continues without it.
 """
 import fnmatch
 import math
@@ -296,7 +296,7 @@ class Validation:
     def _lose(self, reason: str) -> None:
         self.lost = reason
         self._skip("not answered")
-        warnings.warn(f"hooktrace: {reason}; the program goes on without it", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"hooktrace: {reason}; the program continues without it", RuntimeWarning, stacklevel=2)
 
 
 def validate(golden: str, operators: Union[str, Sequence[str]] = "torch.*", every: int = 1,
@@ -306,7 +306,7 @@ def validate(golden: str, operators: Union[str, Sequence[str]] = "torch.*", ever
 
     OPERATORS: shell patterns of their names. EVERY: each EVERY-th call of an operator, from the first on. ON_DIFFER: "warn", "raise" (Disagreement,
     from the call), or a function that is given a Difference. TIMEOUT: seconds to wait for an answer; when none comes, validation ends, and the
-    program goes on. TOKEN_FILE: of the golden process, for another machine (default: HOOK_TOKEN_FILE). MAX_BYTES: calls with more are skipped.
+    program continues. TOKEN_FILE: of the golden process, for another machine (default: HOOK_TOKEN_FILE). MAX_BYTES: calls with more are skipped.
     Raises ValueError for invalid arguments, NngError without libnng.
     """
     patterns = [operators] if isinstance(operators, str) else list(operators)

@@ -34,7 +34,7 @@ static uint64_t draw(uint64_t below)
 struct rank {
 	struct hk_rows *rows;
 	Hk__Process *leaf, *root;
-	uint32_t sites;	  /* that the process has so far */
+	uint32_t sites;	   /* that the process has so far */
 	const char *group; /* of all of them */
 };
 

@@ -1,4 +1,4 @@
-#include "report/build/agreements.h"
+#include "report/agreement/agreements.h"
 
 #include <errno.h>
 #include <inttypes.h>

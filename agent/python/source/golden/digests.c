@@ -1,8 +1,8 @@
 #include <Python.h>
 #include <stdlib.h>
 
-#include "agent.h"
-#include "part.h"
+#include "python/source/agent.h"
+#include "python/source/part.h"
 #include "tensor/difference.h"
 #include "tensor/statistics.h"
 
@@ -21,8 +21,7 @@ static Py_ssize_t read_numbers(PyObject *list, int64_t *numbers)
 	Py_ssize_t count = PyTuple_Check(list) ? PyTuple_Size(list) : -1;
 
 	if (count < 0 || count > HK_TENSOR_DIMENSIONS) {
-		PyErr_Format(PyExc_ValueError,
-			     "shape and strides are tuples of at most %d numbers",
+		PyErr_Format(PyExc_ValueError, "shape and strides are tuples of at most %d numbers",
 			     HK_TENSOR_DIMENSIONS);
 		return -1;
 	}
@@ -114,15 +113,13 @@ static PyObject *difference(PyObject *module, PyObject *arguments)
 				    "are not known",
 				    first, second);
 	}
-	return Py_BuildValue("{sKsKsKsKsdsdsdsdsKsdsdsd}", "count",
-			     (unsigned long long)found.count, "equal",
-			     (unsigned long long)found.equal, "only_a",
-			     (unsigned long long)found.only_a, "only_b",
-			     (unsigned long long)found.only_b, "cosine", found.cosine, "rmse",
-			     found.rmse, "max_abs", found.max_abs, "max_rel", found.max_rel,
-			     "max_abs_at", (unsigned long long)found.max_abs_at, "within_1000",
-			     found.within_1000, "within_5000", found.within_5000, "within_dtype",
-			     found.within_dtype);
+	return Py_BuildValue(
+	    "{sKsKsKsKsdsdsdsdsKsdsdsd}", "count", (unsigned long long)found.count, "equal",
+	    (unsigned long long)found.equal, "only_a", (unsigned long long)found.only_a, "only_b",
+	    (unsigned long long)found.only_b, "cosine", found.cosine, "rmse", found.rmse, "max_abs",
+	    found.max_abs, "max_rel", found.max_rel, "max_abs_at",
+	    (unsigned long long)found.max_abs_at, "within_1000", found.within_1000, "within_5000",
+	    found.within_5000, "within_dtype", found.within_dtype);
 }
 
 /* Reads the pairs (name, digest) of LIST into VALUES. */

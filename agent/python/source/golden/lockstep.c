@@ -2,11 +2,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "apis.h"
-#include "part.h"
+#include "python/source/apis.h"
+#include "python/source/part.h"
 
-/* calls of APIs, with their arguments and results, handed to two functions of Python: one before and
- * one behind each call */
+/* calls of APIs, with their arguments and results, handed to two functions of Python: one before
+ * and one behind each call */
 
 #define METH_FAST 0x80 /* METH_FASTCALL */
 
@@ -112,8 +112,7 @@ static struct hk_api_seen *begin(struct hk_api *api, const struct hk_api_words *
 	PyErr_Fetch(&kind, &value, &trace);
 	arguments_of(api, words, &arguments, &keywords);
 	if (arguments && keywords) {
-		token =
-		    PyObject_CallFunctionObjArgs(before, api->name, arguments, keywords, NULL);
+		token = PyObject_CallFunctionObjArgs(before, api->name, arguments, keywords, NULL);
 	}
 	Py_XDECREF(arguments);
 	Py_XDECREF(keywords);
@@ -142,8 +141,7 @@ static int end_call(struct hk_api_seen *base, PyObject *result)
 	PyObject *answer = NULL;
 
 	if (result) {
-		answer =
-		    PyObject_CallFunctionObjArgs(seen->after, seen->token, result, NULL);
+		answer = PyObject_CallFunctionObjArgs(seen->after, seen->token, result, NULL);
 	}
 	Py_DECREF(seen->token);
 	Py_DECREF(seen->after);
