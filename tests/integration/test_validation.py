@@ -12,6 +12,7 @@ from harness import Failure, expect, expect_true, main
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "validation", "program.py")
+PAGE = os.path.join(HERE, "..", "..", "deploy", "docs", "agreement.md")
 CUSTOM = os.path.join(HERE, "validation", "custom.py")
 # Operators below, and the APIs that are made of them, innermost first.
 FAULTS = {
@@ -181,6 +182,17 @@ def check_custom(run):
     expect_true(f"without a golden process: {nowhere.stderr}", nowhere.returncode == 1 and "cannot connect to" in nowhere.stderr)
 
 
+def check_page(run, url):
+    """The examples of the manual."""
+    with open(PAGE, encoding="utf-8") as stream:
+        lines = [line[4:] for line in stream.read().split("\n") if line.startswith("    ") and "digest of" not in line and "compared steps" not in line]
+    path = run.path("page.py")
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(f"GOLDEN_URL = {url!r}\n" + "\n".join(lines))
+    done = run.command(sys.executable, path, env=environment(run))
+    expect("the page's last line", done.stdout, "2 calls agree, none differs\n")
+
+
 def test(run, seed="1"):
     try:
         import torch  # pylint: disable=import-outside-toplevel,unused-import
@@ -191,6 +203,7 @@ def test(run, seed="1"):
     with Golden(run) as golden:
         plain = check_healthy(run, golden.url)
         check_faults(run, golden.url)
+        check_page(run, golden.url)
     check_killed(run, plain)
     check_custom(run)
 

@@ -8,7 +8,7 @@
     hooktrace.stop()
 
 Everything else is imported when it is used: hooktrace.apis (the time of APIs), hooktrace.tracer (Python functions), hooktrace.profiler
-(steps, as torch.profiler has them), hooktrace.open (a job's records), hooktrace.hooks, hooktrace.compat.
+(steps, as torch.profiler has them), hooktrace.precision (numbers), hooktrace.open (a job's records), hooktrace.hooks, hooktrace.compat.
 """
 import importlib
 
@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 
 # Names of modules that are not needed by every program: name -> module.
 _LAZY = {"observe": "hooks", "open": "job", "profile": "profiler", "replace": "hooks", "schedule": "profiler"}
-_MODULES = ("apis", "compat", "hooks", "profiler", "tracer")
+_MODULES = ("apis", "compat", "hooks", "precision", "profiler", "tracer")
 
 
 def __getattr__(name):
