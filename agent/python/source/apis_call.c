@@ -207,12 +207,12 @@ static struct hk_api_seen *begin_values(struct hk_api *api, const struct hk_api_
 }
 
 /* Returns RESULT, or gives it up and returns NULL if the observer raises. */
-static PyObject *end_values(int (*end)(struct hk_api_seen *, PyObject *), struct hk_api_seen *seen,
+static PyObject *end_values(const struct hk_api_observer *observer, struct hk_api_seen *seen,
 			    PyObject *result)
 {
 	bool before = hk_api_pause(true);
 
-	if (end(seen, result) < 0) {
+	if (observer->end(seen, result) < 0) {
 		Py_CLEAR(result);
 	}
 	hk_api_pause(before);
@@ -241,7 +241,7 @@ static __attribute__((noinline)) PyObject *call_observed(PyObject *self, void *s
 	struct hk_api_seen *seen = begin_values(api, &words);
 	PyObject *result = call_timed(self, second, third, fourth, api, seen);
 
-	return seen ? end_values(observer->end, seen, result) : result;
+	return seen ? end_values(observer, seen, result) : result;
 }
 
 PyObject *hk_api_called(PyObject *self, void *second, uintptr_t third, void *fourth,

@@ -1,5 +1,5 @@
-/* A disk that fails, by a pwritev of the test's: the writer and its thread (pthread_create) keep the error, leave out, continue at
- * the next step, and the file has whole blocks only. */
+/* A disk that fails, by a pwritev of the test's: the writer and its thread (pthread_create) keep
+ * the error, leave out, continue at the next step, and the file has whole blocks only. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

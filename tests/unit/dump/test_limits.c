@@ -1,5 +1,5 @@
-/* What has no room is left out and counted by its reason; nothing else is lost. The writer has a thread
- * of its own (pthread_create). */
+/* What has no room is left out and counted by its reason; nothing else is lost. The writer has a
+ * thread of its own (pthread_create). */
 #include <sys/wait.h>
 
 #include "dump_fixture.h"

@@ -110,7 +110,7 @@ def _child() -> None:
 os.register_at_fork(after_in_child=_child)
 
 
-def _refusal() -> Optional[str]:
+def refusal() -> Optional[str]:
     """Why this interpreter's APIs cannot be observed, or None."""
     if sys.implementation.name != "cpython":
         return f"{sys.implementation.name} is not CPython"
@@ -120,15 +120,16 @@ def _refusal() -> Optional[str]:
     return differs and f"this CPython's {differs} is not laid out as in 3.8 to 3.13"
 
 
-def _chosen(frameworks: Optional[Iterable[Union[str, Framework]]]) -> List[Framework]:
-    chosen = []
+def chosen(frameworks: Optional[Iterable[Union[str, Framework]]]) -> List[Framework]:
+    """The frameworks that start() is given, None for all known. ValueError: one is not known."""
+    found = []
     for one in FRAMEWORKS if frameworks is None else [frameworks] if isinstance(frameworks, (str, Framework)) else frameworks:
         if not isinstance(one, Framework) and one not in FRAMEWORKS:
             raise ValueError(f"invalid framework {one!r}: expected {', '.join(FRAMEWORKS)}, or a Framework")
-        chosen.append(one if isinstance(one, Framework) else FRAMEWORKS[one])
-    if len(chosen) > _DOMAINS:
-        raise ValueError(f"too many frameworks: {len(chosen)}, expected at most {_DOMAINS}")
-    return chosen
+        found.append(one if isinstance(one, Framework) else FRAMEWORKS[one])
+    if len(found) > _DOMAINS:
+        raise ValueError(f"too many frameworks: {len(found)}, expected at most {_DOMAINS}")
+    return found
 
 
 def start(frameworks: Optional[Iterable[Union[str, Framework]]] = None, hook_inside: bool = False, parall_execute: bool = True,
@@ -145,13 +146,13 @@ def start(frameworks: Optional[Iterable[Union[str, Framework]]] = None, hook_ins
     Returns what was hooked. RuntimeError: this interpreter is not known. ValueError: a framework is not known.
     """
     global _session
-    chosen = _chosen(frameworks)
-    reason = _refusal()
+    wanted = chosen(frameworks)
+    reason = refusal()
     if reason:
         raise RuntimeError(f"cannot observe APIs: {reason}")
     with _lock:
         stop()
-        session = _Session(chosen, hook_inside, parall_execute, [only] if isinstance(only, str) else list(only or ()))
+        session = _Session(wanted, hook_inside, parall_execute, [only] if isinstance(only, str) else list(only or ()))
         session.report = report
         session.inside_classes = inside_classes
         _session = session

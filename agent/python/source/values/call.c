@@ -10,18 +10,19 @@
 #include "values/stack.h"
 #include "values/walk.h"
 
-#define SILENT 2u /* calls without a tensor, after which an API's inputs are not taken */
+#define SILENT 2u    /* calls without a tensor, after which an API's inputs are not taken */
+#define SPEAKS 0xffu /* a call returned a tensor */
 
 /* of a thread: functions that are open */
 static __thread struct {
 	uint32_t depth, epoch;
 } thread;
 
-static uint8_t silent[HK_APIS]; /* calls so far that returned no tensor, at most SILENT */
+static uint8_t learned[HK_APIS]; /* calls so far without a tensor, at most SILENT; or SPEAKS */
 
 void hk_call_reset(void)
 {
-	memset(silent, 0, sizeof(silent));
+	memset(learned, 0, sizeof(learned));
 }
 
 static bool is_tracing(void)
@@ -90,33 +91,39 @@ static bool is_recomputed(void)
 	       number_of(PyObject_CallFunctionObjArgs(hk_values.graph_task, NULL)) != -1;
 }
 
-/* Whether functions of this name change their first argument, by the convention of all frameworks.
- */
-static bool is_in_place(const char *name)
+/* Whether the elements of VALUE are what its statistics are of: a call may change its inputs, also
+ * where the framework's count of changes does not say so. */
+static bool is_unchanged(const struct hk_value *value)
 {
-	const char *last = strrchr(name, '.');
-	size_t bytes;
+	struct hk_statistics now;
 
-	last = last ? last + 1 : name;
-	bytes = strlen(last);
-	if (bytes > 2 && strcmp(last + bytes - 2, "__") == 0) {
-		return strncmp(last, "__i", 3) == 0;
-	}
-	return bytes > 1 && last[bytes - 1] == '_';
+	return value->has_statistics && hk_record_measure(&value->view, &now) &&
+	       now.digest == value->statistics.digest;
 }
 
-/* The inputs' rows, with their elements while they are still there. */
+/* The inputs' rows. Elements are of before the call: it has not begun, or they are copies. */
 static void write_inputs(const struct hk_record *record)
 {
 	for (size_t i = 0; i < record->inputs; i++) {
 		const struct hk_value *value = &record->values[i];
-		bool same = !value->tensor || !hk_values.payloads || record->early ||
-			    value->class != HK_CLASS_TENSOR ||
-			    hk_tensor_version(value->tensor) == value->view.version;
+		bool same = !hk_values.watching || value->scalar || is_unchanged(value);
 		if (!same) {
 			hk_values_leave(HK_LEFT_CHANGED);
 		}
 		hk_record_write(record, value, same);
+	}
+}
+
+/* Keeps the elements of before the call, or writes them now if the call is known to have rows. */
+static void save_inputs(struct hk_record *record)
+{
+	record->early = learned[record->place] == SPEAKS || record->is_module;
+	if (record->early) {
+		write_inputs(record);
+		return;
+	}
+	for (size_t i = 0; i < record->inputs; i++) {
+		hk_record_copy(&record->values[i]);
 	}
 }
 
@@ -134,15 +141,13 @@ static void take_inputs(struct hk_record *record, const struct hk_api *api,
 	record->flags = is_recomputed() ? HK_DUMP_RECOMPUTED : 0;
 	record->thread = hk_values_thread();
 	record->stack = hk_values.stacks && hk_values.writer ? hk_stack_here() : HK_DUMP_NONE;
-	record->has_inputs = silent[record->place] < SILENT;
+	record->has_inputs =
+	    learned[record->place] < SILENT || learned[record->place] == SPEAKS;
 	if (record->has_inputs) {
 		hk_walk_arguments(record, api, words, skip);
-		record->early =
-		    hk_values.payloads && !hk_values.watching &&
-		    (record->early || is_in_place(hk_values_text(record->name)));
 	}
-	if (record->early) {
-		write_inputs(record);
+	if (hk_values.payloads && !hk_values.watching) {
+		save_inputs(record);
 	}
 	unguard(aside);
 }
@@ -275,21 +280,41 @@ static struct hk_api_seen *begin(struct hk_api *api, const struct hk_api_words *
 	}
 }
 
+static void learn(const struct hk_record *record, bool found)
+{
+	uint8_t *known = &learned[record->place];
+
+	if (found) {
+		*known = SPEAKS;
+	} else if (*known < SILENT && !record->is_module) {
+		++*known;
+	}
+}
+
+/* Whether one of the outputs is a tensor with a row. */
+static bool has_output(const struct hk_record *record)
+{
+	for (size_t i = record->inputs; i < record->many; i++) {
+		if (!record->values[i].scalar) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* What is to be done with the call's values when RESULT is known. Returns 0, or -1 with an
  * exception that the call is to raise. */
 static int take_result(struct hk_record *record, PyObject *result)
 {
 	bool found = hk_walk_result(record, result);
-	uint8_t *calls = &silent[record->place];
 
-	if (!found) {
-		*calls = *calls < SILENT && !record->is_module ? (uint8_t)(*calls + 1) : *calls;
+	learn(record, found);
+	if (!has_output(record)) {
 		return 0;
 	}
 	if (!record->has_inputs) {
 		hk_values_leave(HK_LEFT_FIRST);
 	}
-	*calls = 0;
 	hk_values.calls++;
 	if (hk_values.watching) {
 		int answer = hk_find_check(record);

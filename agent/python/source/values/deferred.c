@@ -70,25 +70,31 @@ static bool queue(PyObject *tensor, uint32_t number)
 	return queued;
 }
 
-bool hk_deferred_add(const struct hk_dump_row *row, PyObject *tensor)
+uint32_t hk_deferred_reserve(PyObject *tensor)
 {
-	if (!has_room() || !copy(&rows[many], row)) {
+	if (!has_room()) {
 		hk_values_leave(HK_LEFT_MEMORY);
-		return false;
+		return HK_DUMP_NONE;
 	}
-	uint32_t number = many++;
+	uint32_t number = many;
 
-	if (queue(tensor, number)) {
-		return true;
+	if (!queue(tensor, number)) {
+		hk_values_leave(HK_LEFT_DEVICE);
+		return HK_DUMP_NONE;
 	}
-	hk_values_leave(HK_LEFT_DEVICE);
-	free(rows[number].texts);
-	free(rows[number].shape);
-	rows[number] = (struct deferred){0};
-	return false;
+	rows[many++] = (struct deferred){0};
+	return number;
 }
 
-static void write(struct deferred *kept, const struct hk_tensor *elements)
+void hk_deferred_fill(uint32_t number, const struct hk_dump_row *row)
+{
+	if (number < many && !rows[number].texts && !copy(&rows[number], row)) {
+		rows[number] = (struct deferred){0};
+		hk_values_leave(HK_LEFT_MEMORY);
+	}
+}
+
+static void write_kept(struct deferred *kept, const struct hk_tensor *elements)
 {
 	kept->row.flags |= HK_DUMP_ON_DEVICE;
 	if (hk_values.writer) {
@@ -105,7 +111,7 @@ bool hk_deferred_write(uint32_t number, const struct hk_statistics *statistics)
 		return false;
 	}
 	rows[number].row.statistics = *statistics;
-	write(&rows[number], NULL);
+	write_kept(&rows[number], NULL);
 	return true;
 }
 
@@ -115,7 +121,7 @@ bool hk_deferred_write_elements(uint32_t number, const struct hk_tensor *element
 	    hk_statistics_take(elements, &rows[number].row.statistics) < 0) {
 		return false;
 	}
-	write(&rows[number], elements);
+	write_kept(&rows[number], elements);
 	return true;
 }
 

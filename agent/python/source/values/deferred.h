@@ -7,9 +7,12 @@
 
 #include "dump/dump.h"
 
-/* Has Python queue the statistics of TENSOR and keeps a copy of ROW until then. Returns false if
- * nothing is queued, which is counted. */
-bool hk_deferred_add(const struct hk_dump_row *row, PyObject *tensor);
+/* Has Python queue the statistics of TENSOR as it is now. Returns the number of a row that waits for
+ * them, or HK_DUMP_NONE, which is counted. */
+uint32_t hk_deferred_reserve(PyObject *tensor);
+
+/* Keeps a copy of ROW as number NUMBER; a row that is never filled is dropped. */
+void hk_deferred_fill(uint32_t number, const struct hk_dump_row *row);
 
 /* The device's answer for row NUMBER: the row is written. Returns false if there is no such row. */
 bool hk_deferred_write(uint32_t number, const struct hk_statistics *statistics);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "values/deferred.h"
+
 
 #define NODES_MAX 16u	 /* that one call makes */
 #define GRADIENTS_MAX 32u /* of one node, that are written */
@@ -56,8 +58,8 @@ static void begin(struct hk_record *record, const struct watched *watched)
 	record->flags |= hk_values.loss_scaled ? HK_DUMP_LOSS_SCALED : 0;
 }
 
-static void write(const struct hk_record *record, const struct watched *watched,
-		  const struct gradient *gradient, PyObject *tensor)
+static void write_gradient(const struct hk_record *record, const struct watched *watched,
+			   const struct gradient *gradient, PyObject *tensor)
 {
 	struct hk_value value = {.role = gradient->role, .tensor = tensor};
 	enum hk_values_class class = hk_tensor_class(tensor);
@@ -75,7 +77,9 @@ static void write(const struct hk_record *record, const struct watched *watched,
 		hk_record_measure(&value.view, &row.statistics);
 	}
 	if (hk_values.writer) {
-		hk_record_write_row(&row, &value.view, tensor, true);
+		hk_record_write_row(
+		    &row, &value.view,
+		    value.view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE, true);
 	}
 	Py_XDECREF(value.view.owner);
 }
@@ -93,7 +97,7 @@ static void fire(const struct watched *watched, PyObject *inputs, PyObject *outp
 				       ? PyTuple_GetItem(of, gradient->index)
 				       : NULL; /* borrowed */
 		if (tensor && tensor != Py_None) {
-			write(&record, watched, gradient, tensor);
+			write_gradient(&record, watched, gradient, tensor);
 		}
 	}
 }
@@ -233,10 +237,27 @@ static void add_outputs(const struct hk_record *record, struct nodes *nodes)
 	}
 }
 
-/* The tensor whose gradients NODE adds up, a new reference, or NULL if it is another kind of node. */
+/* Whether nodes of TYPE add up the gradients of a leaf, which is their attribute `variable`. */
+static bool is_leaf_type(PyObject *type)
+{
+	PyObject *known = PyDict_GetItem(hk_values.node_types, type); /* borrowed */
+
+	if (!known) {
+		PyObject *name = PyObject_GetAttrString(type, "__name__");
+		bool is = strcmp(hk_values_text(name), "AccumulateGrad") == 0;
+
+		known = is ? Py_True : Py_False;
+		PyDict_SetItem(hk_values.node_types, type, known);
+		PyErr_Clear();
+		Py_XDECREF(name);
+	}
+	return known == Py_True;
+}
+
+/* The leaf whose gradients NODE adds up, a new reference, or NULL if it is another kind of node. */
 static PyObject *leaf_of(PyObject *node)
 {
-	return hk_get(node, HK_NAME_VARIABLE);
+	return is_leaf_type((PyObject *)Py_TYPE(node)) ? hk_get(node, HK_NAME_VARIABLE) : NULL;
 }
 
 /* Whether VALUE's gradient is what arrives at output OUTPUT of NODE, which adds up LEAF or has none.

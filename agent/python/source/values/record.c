@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tensor/walk.h"
 #include "values/deferred.h"
 
 #define VALUES_MAX 4096u /* of one call */
@@ -31,6 +32,7 @@ struct hk_record *hk_record_new(void)
 static void free_value(struct hk_value *value)
 {
 	free(value->scalar);
+	free(value->copy);
 	Py_XDECREF(value->tensor);
 	Py_XDECREF(value->view.owner);
 	Py_XDECREF(value->node);
@@ -79,6 +81,7 @@ struct hk_value *hk_record_add(struct hk_record *record, enum hk_dump_role role,
 	value->role = role;
 	value->scalar = NULL;
 	value->tensor = NULL;
+	value->copy = NULL;
 	value->view.owner = NULL;
 	value->has_statistics = false;
 	value->takes_gradient = false;
@@ -115,6 +118,29 @@ bool hk_record_measure(const struct hk_view *view, struct hk_statistics *statist
 	return view->data && hk_statistics_take(&tensor, statistics) == 0;
 }
 
+void hk_record_copy(struct hk_value *value)
+{
+	struct hk_tensor tensor = hk_tensor_of(&value->view);
+	struct hk_walk walk;
+	size_t count;
+
+	if (value->scalar || !value->view.data || hk_walk_start(&walk, &tensor) < 0) {
+		return;
+	}
+	uint8_t *next = value->copy = malloc(walk.left * walk.size + 1);
+
+	if (!next) {
+		hk_values_leave(HK_LEFT_MEMORY);
+	}
+	while (next && walk.left > 0) {
+		const void *piece = hk_walk_next(&walk, next, (size_t)walk.left, &count);
+		if (piece != next) {
+			memcpy(next, piece, count * walk.size);
+		}
+		next += count * walk.size;
+	}
+}
+
 static void describe(struct hk_dump_row *row, const struct hk_view *view)
 {
 	row->device = view->device;
@@ -128,12 +154,13 @@ static void describe(struct hk_dump_row *row, const struct hk_view *view)
 }
 
 void hk_record_write_row(const struct hk_dump_row *given, const struct hk_view *view,
-			 PyObject *tensor, bool has_elements)
+			 uint32_t deferred, bool has_elements)
 {
 	struct hk_dump_row row = *given;
 
 	describe(&row, view);
-	if (view->on_device && hk_deferred_add(&row, tensor)) {
+	if (view->on_device && deferred != HK_DUMP_NONE) {
+		hk_deferred_fill(deferred, &row);
 		return;
 	}
 	struct hk_tensor elements = hk_tensor_of(view);
@@ -157,5 +184,14 @@ void hk_record_write(const struct hk_record *record, const struct hk_value *valu
 		return;
 	}
 	row.statistics = value->statistics;
-	hk_record_write_row(&row, &value->view, value->tensor, has_elements);
+	if (!value->copy) {
+		hk_record_write_row(&row, &value->view, value->deferred, has_elements);
+		return;
+	}
+	struct hk_tensor copy = hk_tensor_of(&value->view);
+
+	copy.data = value->copy;
+	copy.strides = NULL;
+	describe(&row, &value->view);
+	hk_dump_writer_add(hk_values.writer, &row, &copy);
 }

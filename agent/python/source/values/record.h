@@ -13,10 +13,12 @@ struct hk_value {
 	enum hk_dump_role role;
 	char *scalar;	  /* or NULL: a tensor; by malloc */
 	PyObject *tensor; /* owned */
+	void *copy;	  /* of the elements, contiguous, or NULL; by malloc */
 	enum hk_values_class class;
 	struct hk_view view;
 	struct hk_statistics statistics;
 	bool has_statistics;
+	uint32_t deferred;     /* on a device: of hk_deferred_reserve() */
 	bool takes_gradient; /* the next two are known */
 	PyObject *node;	     /* that made the tensor, before the call; NULL: a leaf; owned */
 	uint32_t output;     /* the tensor's number among the node's outputs */
@@ -30,7 +32,7 @@ struct hk_record {
 	bool is_module, is_backward_pass; /* what the call is, beside an API */
 	bool wanted;	  /* its values are taken */
 	bool has_inputs;  /* they were taken at its begin */
-	bool early;	  /* the call may change its inputs: their elements are stored at its begin */
+	bool early;	  /* the inputs' rows are written */
 	PyObject *name, *of; /* texts; owned */
 	uint32_t number, stack, flags;
 	uint64_t sequence, thread;
@@ -52,11 +54,14 @@ struct hk_dump_row hk_record_row(const struct hk_record *record, const struct hk
 void hk_record_write(const struct hk_record *record, const struct hk_value *value,
 		     bool has_elements);
 
-/* Writes ROW of a tensor with VIEW now, or when its device has answered. */
+/* Writes ROW of a tensor with VIEW now, or when its device has answered for DEFERRED. */
 void hk_record_write_row(const struct hk_dump_row *row, const struct hk_view *view,
-			 PyObject *tensor, bool has_elements);
+			 uint32_t deferred, bool has_elements);
 
-/* Takes the statistics of VIEW into ROW, where its elements can be read. Returns whether it did. */
+/* Keeps a copy of VALUE's elements, as they are now; without memory they are counted as left out. */
+void hk_record_copy(struct hk_value *value);
+
+/* Takes the STATISTICS of VIEW where its elements can be read. Returns whether it did. */
 bool hk_record_measure(const struct hk_view *view, struct hk_statistics *statistics);
 
 #endif

@@ -73,6 +73,7 @@ struct hk_values {
 	PyObject *numbers; /* {name: calls in this step} */
 	PyObject *types;   /* {type: enum hk_values_class} */
 	PyObject *dtypes;  /* {dtype: enum hk_dtype} */
+	PyObject *node_types; /* {type of a node of autograd: whether it adds up gradients} */
 	uint64_t left[HK_VALUES_REASONS_MANY];
 	uint64_t calls, backward_calls, finds;
 #define X(name) PyObject *name;

@@ -27,7 +27,7 @@ struct known {
 
 static struct known *table;
 static uint32_t many, room; /* room: a power of two */
-static PyObject *codes;	    /* a set of those that are kept */
+static PyObject *codes;	    /* {address: code object} */
 
 static long number_of(PyObject *object, const char *name)
 {
@@ -132,6 +132,16 @@ static void grow(void)
 	free(before);
 }
 
+static void keep(PyObject *code)
+{
+	PyObject *address = PyLong_FromVoidPtr(code);
+
+	if (codes && address) {
+		PyDict_SetItem(codes, address, code);
+	}
+	Py_XDECREF(address);
+}
+
 /* Keeps the code objects and writes "path:line function" of the frames that are open, as places
  * were taken of. Returns the writer's number. */
 static uint32_t ask_writer(const struct place *places, uint32_t depth)
@@ -141,7 +151,7 @@ static uint32_t ask_writer(const struct place *places, uint32_t depth)
 	PyObject *frame = (PyObject *)PyEval_GetFrame();
 	uint32_t i = 0;
 
-	codes = codes ? codes : PySet_New(NULL);
+	codes = codes ? codes : PyDict_New();
 	Py_XINCREF(frame);
 	for (; frame && i < depth; i++) {
 		PyObject *file = PyObject_GetAttrString(places[i].code, "co_filename");
@@ -151,9 +161,7 @@ static uint32_t ask_writer(const struct place *places, uint32_t depth)
 		frames[i] = texts[i];
 		Py_XDECREF(file);
 		Py_XDECREF(name);
-		if (codes) {
-			PySet_Add(codes, places[i].code);
-		}
+		keep(places[i].code);
 		PyObject *back = back_of(frame);
 		Py_DECREF(frame);
 		frame = back;

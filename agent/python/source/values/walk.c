@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "values/deferred.h"
 #include "values/scalar.h"
 
 #define DEPTH_MAX 4
@@ -36,10 +37,14 @@ static void add_tensor(struct walk *walk, PyObject *tensor, enum hk_values_class
 	}
 	Py_INCREF(tensor);
 	value->tensor = tensor;
+	value->deferred =
+	    value->view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE;
 	value->has_statistics =
 	    !value->view.on_device && hk_record_measure(&value->view, &value->statistics);
-	if (hk_values.backward) {
+	if (hk_values.backward && class == HK_CLASS_TENSOR) {
 		value->takes_gradient = hk_tensor_edge(tensor, &value->node, &value->output);
+	} else if (hk_values.backward && (value->view.flags & HK_DUMP_REQUIRES_GRAD)) {
+		hk_values_leave(HK_LEFT_NO_EDGE);
 	}
 }
 
@@ -61,6 +66,12 @@ static void add_scalar(struct walk *walk, PyObject *object, const char *slot)
 	}
 }
 
+/* SLOT.PART, cut where it is too long. */
+static void join(char name[HK_SLOT_BYTES], const char *slot, const char *part)
+{
+	PyOS_snprintf(name, HK_SLOT_BYTES, "%s%s%s", slot, slot[0] ? "." : "", part);
+}
+
 static void visit_items(struct walk *walk, PyObject *sequence, const char *slot, int depth)
 {
 	char name[HK_SLOT_BYTES];
@@ -71,7 +82,9 @@ static void visit_items(struct walk *walk, PyObject *sequence, const char *slot,
 			PyErr_Clear();
 			return;
 		}
-		snprintf(name, sizeof(name), "%s%s%zd", slot, slot[0] ? "." : "", i);
+		char number[24];
+		snprintf(number, sizeof(number), "%zd", i);
+		join(name, slot, number);
 		visit(walk, item, name, depth);
 		Py_DECREF(item);
 	}
@@ -80,15 +93,14 @@ static void visit_items(struct walk *walk, PyObject *sequence, const char *slot,
 static void visit_dict(struct walk *walk, PyObject *dict, const char *slot, int depth)
 {
 	PyObject *items = PyDict_Items(dict);
-	char name[HK_SLOT_BYTES], key_text[HK_SLOT_BYTES];
+	char name[HK_SLOT_BYTES];
 
 	for (Py_ssize_t i = 0; items && i < PyList_Size(items); i++) {
 		PyObject *item = PyList_GetItem(items, i); /* borrowed */
 		PyObject *key = PyTuple_GetItem(item, 0);
 		PyObject *text = PyUnicode_Check(key) || PyLong_Check(key) ? PyObject_Str(key) : NULL;
-		snprintf(key_text, sizeof(key_text), "%s", text ? hk_values_text(text) : "?");
+		join(name, slot, text ? hk_values_text(text) : "?");
 		Py_XDECREF(text);
-		snprintf(name, sizeof(name), "%s%s%s", slot, slot[0] ? "." : "", key_text);
 		visit(walk, PyTuple_GetItem(item, 1), name, depth);
 	}
 	PyErr_Clear();
@@ -138,7 +150,7 @@ static void visit(struct walk *walk, PyObject *object, const char *slot, int dep
 /* Visits POSITION of the call. */
 static void visit_at(struct walk *walk, PyObject *object, Py_ssize_t position)
 {
-	char slot[16];
+	char slot[24];
 
 	snprintf(slot, sizeof(slot), "%zd", position);
 	visit(walk, object, slot, 0);
@@ -149,9 +161,6 @@ static void visit_keyword(struct walk *walk, PyObject *name, PyObject *object)
 	walk->role = HK_DUMP_KEYWORD;
 	visit(walk, object, hk_values_text(name), 0);
 	walk->role = HK_DUMP_INPUT;
-	if (strcmp(hk_values_text(name), "out") == 0 && object != Py_None) {
-		walk->record->early = true;
-	}
 }
 
 /* COUNT arguments from FIRST of ITEMS on, and behind them those of the keywords NAMES. */

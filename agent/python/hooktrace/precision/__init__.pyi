@@ -1,0 +1,1 @@
+from .reading import Dump as Dump, Elements as Elements, Row as Row, open as open

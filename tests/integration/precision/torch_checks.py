@@ -1,0 +1,235 @@
+"""What a dump of torch's values has, against NumPy and autograd itself. `done` is printed at the end. Argument: a directory to fill."""
+import math
+import os
+import sys
+
+import numpy
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch_program import Block, Changes, Cnn, Transformer
+
+from hooktrace import precision
+from hooktrace.precision import sides
+
+torch.set_num_threads(1)
+DIRECTORY = sys.argv[1]
+BITS = {"bfloat16": 16, "float16": 0}
+
+
+def same(what, got, wanted):
+    assert got == wanted, f"{what}: {got}, expected {wanted}"
+
+
+def dumped(name, work, **options):
+    path = os.path.join(DIRECTORY, name)
+    dumper = precision.Dumper(path, quiet=True, **options)
+    with dumper:
+        work(dumper)
+    return precision.open(path), dumper.counts
+
+
+def array_of(dump, row):
+    """The elements as long doubles."""
+    data = numpy.frombuffer(dump.elements(row).data, dtype=numpy.uint8)
+    if row.dtype == "bfloat16":
+        return (data.view(numpy.uint16).astype(numpy.uint32) << 16).view(numpy.float32).astype(numpy.longdouble)
+    return data.view(numpy.bool_ if row.dtype == "bool" else row.dtype).astype(numpy.longdouble)
+
+
+def check_statistics(dump, least):
+    """Each row's numbers are NumPy's of its elements."""
+    seen = 0
+    for row in dump.rows():
+        if row.scalar is not None or "no_statistics" in row.flags:
+            continue
+        assert row.has_elements, row
+        values = array_of(dump, row)
+        same(f"elements of {row}", (row.count, math.prod(row.shape)), (values.size, values.size))
+        finite = values[numpy.isfinite(values)]
+        same(f"counts of {row}", (row.nans, row.positive_infs, row.negative_infs, row.zeros),
+             (int(numpy.isnan(values).sum()), int((values == numpy.inf).sum()), int((values == -numpy.inf).sum()), int((values == 0).sum())))
+        seen += 1
+        if not finite.size:
+            assert math.isnan(row.min) and math.isnan(row.max) and row.l2 == 0, row
+            continue
+        same(f"range of {row}", (row.min, row.max), (float(finite.min()), float(finite.max())))
+        scale = float(numpy.abs(finite).max()) or 1.0
+        for field, wanted in (("mean", finite.mean()), ("l2", numpy.sqrt((finite * finite).sum())), ("deviation", finite.std())):
+            assert abs(getattr(row, field) - float(wanted)) <= 1e-12 * scale * math.sqrt(finite.size), (field, wanted, row)
+    assert seen >= least, f"{seen} rows with elements"
+
+
+def statistics():
+    torch.manual_seed(1)
+    x = torch.randn(7, 5, 3)
+    x[2, 3] = float("nan")
+    x[0, 0, 0], x[1, 1, 1] = float("inf"), -float("inf")
+
+    def work(_):
+        for kind in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+            y = x.to(kind)
+            torch.cat([y, y.transpose(0, 2).contiguous().transpose(0, 2)])
+            y[::2, 1:4, 0].clone()
+            torch.flip(y.expand(2, 7, 5, 3), [0])
+        for kind in (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.bool):
+            (torch.arange(-60, 60).reshape(4, 30).t() * 3).to(kind).clone()
+        torch.zeros(0, 4) + 1
+        torch.tensor(2.5) * 2
+        torch.ones(3).expand(1000, 3).sum()
+    dump, counts = dumped("statistics", work, task="tensor")
+    check_statistics(dump, 60)
+    same("left out", counts["left_out"], {})
+
+
+def rows_of(dump, **wanted):
+    return [row for row in dump.rows() if all(getattr(row, field) == value for field, value in wanted.items())]
+
+
+def near(dump, row, tensor):
+    same(f"shape of {row.name}", row.shape, tuple(tensor.shape))
+    assert numpy.array_equal(array_of(dump, row), tensor.detach().reshape(-1).numpy().astype(numpy.longdouble)), row
+
+
+def gradients():
+    """What arrives at and leaves calls is what autograd has for their tensors."""
+    torch.manual_seed(2)
+    model, x, y = Cnn(), torch.randn(4, 3, 32, 32), torch.randint(0, 10, (4,))
+    kept = {}
+
+    def work(dumper):
+        out = model(x)
+        out.retain_grad()
+        F.cross_entropy(out, y).backward()
+        kept["out"] = out.grad
+        dumper.step()
+    dump, counts = dumped("gradients", work, task="tensor", model=model, gradients=True, parameters=True, scalars=False)
+    check_statistics(dump, 80)
+    backward = {(row.of, row.role, row.slot): row for row in rows_of(dump, phase="backward") if row.name != "torch.nn.functional.relu"}
+    for path in ("first", "second", "last"):
+        module = getattr(model, path)
+        near(dump, backward[path, "input", "1"], module.weight.grad)
+        near(dump, backward[path, "input", "2"], module.bias.grad)
+    near(dump, backward["last", "output", "0"], kept["out"])
+    forward = {row.sequence: row for row in rows_of(dump, phase="forward")}
+    assert all(forward[row.forward_sequence].name == row.name and forward[row.forward_sequence].number == row.number
+               for row in backward.values())
+    state = {(row.phase, row.name): row for row in rows_of(dump, kind="state", step=0)}
+    for name, parameter in model.named_parameters():
+        near(dump, state["gradient", name], parameter.grad)
+        near(dump, state["parameter", name], parameter)
+    same("left out", counts["left_out"], {})
+
+
+def changes():
+    """Operators in place have their inputs of before; composed functions their gradients; what has none is counted."""
+    torch.manual_seed(2)
+    model, x = Changes(), torch.randn(6, 8, requires_grad=True)
+    dump, counts = dumped("changes", lambda _: model(x).sum().backward(), task="tensor", scalars=False)
+    check_statistics(dump, 40)
+    added = rows_of(dump, name="torch.Tensor.add_")
+    before, after = (array_of(dump, row).astype(numpy.float32) for row in added[:2])
+    assert numpy.array_equal(before + numpy.float32(1), after), added
+    chunks = rows_of(dump, name="torch.chunk", phase="backward")
+    same("gradients of chunks", sorted((row.role, row.slot) for row in chunks), [("input", "0"), ("output", "0"), ("output", "1")])
+    joined = rows_of(dump, name="torch.cat", phase="backward", role="input")
+    same("slots of what is joined", [row.slot for row in joined], ["0.0", "0.1", "0.2"])
+    assert set(counts["left_out"]) <= {"gradients of calls that return their input", "gradients of inputs that another call shares, or that are not known"}, counts
+
+
+def recomputation():
+    torch.manual_seed(2)
+    model, x = Transformer(True), torch.randint(0, 50, (4, 6))
+    dump, _ = dumped("recomputed", lambda _: model(x).sum().backward(), model=model, scalars=False)
+    first = [row for row in rows_of(dump, phase="forward", role="output") if row.of.startswith("blocks.0") and "recomputed" not in row.flags]
+    again = [row for row in rows_of(dump, phase="forward", role="output") if row.of.startswith("blocks.0") and "recomputed" in row.flags]
+    # The second pass ends as soon as it has what the backward pass asks for.
+    assert len(again) > 5, len(again)
+    same("digests of both passes", [(row.name, row.digest) for row in again], [(row.name, row.digest) for row in first[:len(again)]])
+
+
+def shared():
+    """A module that runs twice has two numbers and one path."""
+    torch.manual_seed(2)
+    model = Block()
+    dump, _ = dumped("shared", lambda _: model(torch.randn(2, 3, 16)), model=model, level="mix")
+    same("calls of the norm", sorted({row.number for row in rows_of(dump, kind="module", name="norm")}), [0, 1])
+
+
+def transforms():
+    """Tensors without memory of their own are left out, and said so."""
+    def work(_):
+        torch.zeros(3, device="meta") + 1
+        torch.eye(3).to_sparse() * 2
+        torch.jit.trace(lambda x: torch.relu(x), torch.ones(3))
+        if hasattr(torch, "vmap"):
+            torch.vmap(lambda x: torch.relu(x) + 1)(torch.ones(4, 3))
+        torch.nn.functional.relu(Marked([1.0, -1.0]))
+    dump, counts = dumped("transforms", work)
+    same("a subclass is read", len(rows_of(dump, name="torch.nn.functional.relu", role="output")), 1)
+    same("its own function saw its calls only", Marked.seen, 1)
+    reasons = " ".join(counts["left_out"])
+    assert "functorch" in reasons and "sparse" in reasons, counts
+
+
+class Marked(torch.Tensor):
+    seen = 0
+
+    @staticmethod
+    def __new__(cls, data):
+        return torch.Tensor(data).as_subclass(cls)
+
+    @classmethod
+    def __torch_function__(cls, function, types, arguments=(), keywords=None):
+        cls.seen += function is torch.nn.functional.relu or function.__name__ in ("data_ptr", "__get__", "stride")
+        with torch._C.DisableTorchFunction():
+            return function(*arguments, **(keywords or {}))
+
+
+def simulated_device():
+    """The way of a device's tensors, simulated: torch's operators say the same as C does. SIMULATED: all tensors are in memory."""
+    torch.manual_seed(2)
+    model, x, y = Cnn(), torch.randn(4, 3, 32, 32), torch.randint(0, 10, (4,))
+    x[0, 0, 0, 0] = float("nan")
+
+    def work(dumper):
+        F.cross_entropy(model(x), y).backward()
+        dumper.step()
+    both = []
+    for simulated in (False, True):
+        torch.manual_seed(2)
+        model = Cnn()
+        path = os.path.join(DIRECTORY, f"device{simulated}")
+        dumper = precision.Dumper(path, quiet=True, scalars=False)
+        if simulated:
+            dumper._session.words |= {"simulated"}
+        with dumper:
+            work(dumper)
+        both.append(sorted(precision.open(path).rows(), key=lambda row: (row.sequence, row.phase, row.role, row.slot)))
+    plain, asked = both
+    same("number of rows", len(plain), len(asked))
+    same("rows", [(row.name, row.slot, row.role, row.shape) for row in plain], [(row.name, row.slot, row.role, row.shape) for row in asked])
+    for a, b in zip(plain, asked):
+        same(f"counts of {a}", (a.count, a.nans, a.zeros), (b.count, b.nans, b.zeros))
+        assert "on_device" in b.flags and all(math.isnan(p) and math.isnan(q) or abs(p - q) <= 1e-9 * max(abs(p), abs(q), a.max - a.min) for p, q in (
+            (a.min, b.min), (a.max, b.max), (a.mean, b.mean), (a.l2, b.l2), (a.deviation, b.deviation))), (a, b)
+
+
+def freed():
+    """A storage that a program has made smaller is not read."""
+    x = torch.ones(1000)
+    (x.untyped_storage() if hasattr(x, "untyped_storage") else x.storage()).resize_(0)
+    _, counts = dumped("freed", lambda _: x.view(10, 100))
+    same("tensors without their storage", [number for reason, number in counts["left_out"].items() if "storage is smaller" in reason], [2])
+
+
+def main():
+    assert sides.TENSOR == 1
+    for case in (statistics, gradients, changes, recomputation, shared, transforms, simulated_device, freed):
+        case()
+        print(case.__name__, flush=True)
+    print("done")
+
+
+if __name__ == "__main__":
+    main()
