@@ -119,6 +119,8 @@ def one_node(run, seed, many):
     expect("the job runs", (node.collector.poll(), job.poll()), (None, None))
     summary = node.cli("report", "agreement").stdout
     expect_true(f"the summary of a running job: {summary}", "ranks 0-1,3 equal, rank 2 differs" in summary)
+    top = node.cli("top", "agreement", "--once").stdout
+    expect_true(f"top of a running job: {top}", "ranks 0-1,3 equal, rank 2 differs" in top)
     open(os.path.join(directory, "seen"), "w", encoding="utf-8").close()
     finish(job, "ranks", run.path("job.log"))
     check_report(node.closed_report("agreement"), cases, names_in(directory))
