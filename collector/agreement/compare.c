@@ -317,11 +317,11 @@ static int keep_first(Hk__Agreement *agreement, const struct step *step)
 
 /* ---- one group ---- */
 
-static size_t count_steps(const struct entries *entries, size_t at)
+static size_t count_steps(const struct entries *entries)
 {
 	size_t steps = 0;
 
-	for (; at < entries->count; at += step_at(entries, at).count) {
+	for (size_t at = 0; at < entries->count; at += step_at(entries, at).count) {
 		steps++;
 	}
 	return steps;
@@ -386,14 +386,16 @@ static int compare_group(Hk__Agreement *agreement, Hk__Process *const *ranks, si
 		agreement->reporting = reporting;
 	}
 	size_t end = r == 0 ? complete_end(&entries, expected) : 0;
+	size_t left = r == 0 ? count_steps(&entries) : 0;
 	for (size_t at = 0; r == 0 && at < entries.count;) {
 		struct step step = step_at(&entries, at);
 		size_t kept = hk_rows_steps(step.list->row->n_digests);
-		bool certain = ended || at < end || count_steps(&entries, at) >= kept;
+		bool certain = ended || at < end || left >= kept;
 		int one = compare_step(agreement, &step, certain);
 		changed |= one > 0;
 		r = one < 0 ? one : 0;
 		at += step.count;
+		left--;
 	}
 	free(entries.list);
 	return r < 0 ? r : changed;

@@ -8,7 +8,6 @@ import time
 import torch
 import torch.distributed
 
-import hooktrace
 from hooktrace import precision
 
 STEPS, EVERY = 12, 2
@@ -55,7 +54,6 @@ def train(number, case, rank, with_optimizer):
 
 
 def main():
-    hooktrace.start(quiet=True)
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", init_method=f"file://{DIRECTORY}/meet", rank=int(os.environ["RANK"]),
                                          world_size=int(os.environ["WORLD_SIZE"]))

@@ -13,7 +13,7 @@ import warnings
 import weakref
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
 
-from .. import _native
+from .. import _native, agent
 from . import values
 
 TENSORS = 1024  # HK_AGREEMENT_TENSORS
@@ -83,7 +83,7 @@ class Agreement:
         _groups.update(wanted)
         self._undo: List[Callable[[], None]] = []
         self._automatic = optimizer is not None
-        self._warned = False
+        self._warned = self._untraced = False
         self._on = True
         if optimizer is not None:
             self._follow(optimizer)
@@ -111,7 +111,19 @@ class Agreement:
     # ---- how ----
 
     def _is_due(self) -> bool:
-        return self.number % self.every == 0
+        return self.number % self.every == 0 and self._is_traced()
+
+    def _is_traced(self) -> bool:
+        """Whether there is an agent that takes digests. What is not compared is said once."""
+        library = agent.loaded()
+        if library is not None and agent.is_on(library):
+            agent.load()
+            return True
+        if not self._untraced:
+            self._untraced = True
+            warnings.warn("hooktrace: numbers are not compared: this process is not traced (hookcli run, or hooktrace.start())", RuntimeWarning,
+                          stacklevel=5)
+        return False
 
     def _before(self) -> None:
         if not (self._on and "gradients" in self.what and self._is_due()):
