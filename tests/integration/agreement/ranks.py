@@ -8,9 +8,9 @@ import time
 import torch
 import torch.distributed
 
-from hooktrace import precision
+from hooktrace import _native, precision
 
-STEPS, EVERY = 12, 2
+STEPS, EVERY, MANY = 12, 2, 2000
 DIRECTORY = sys.argv[1]
 
 
@@ -63,6 +63,8 @@ def main():
         torch.distributed.barrier()
         while sys.argv[3] == "live" and number == 0 and not os.path.exists(os.path.join(DIRECTORY, "seen")):
             time.sleep(0.01)
+    # More values than are kept one by one.
+    _native.agree("many", 7, [(f"value {number}", number + (rank == 1 and number == MANY // 2 + 500)) for number in range(MANY)])
     with open(os.path.join(DIRECTORY, "names.json"), "w", encoding="utf-8") as stream:
         json.dump(names, stream)
     torch.distributed.barrier()
