@@ -32,6 +32,7 @@ struct hk_command {
 	X(report)      \
 	X(export)      \
 	X(diff)        \
+	X(compare)     \
 	X(log)         \
 	X(ctl)         \
 	X(stacks)      \

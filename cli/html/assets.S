@@ -17,6 +17,7 @@ BEGIN(style)
 	.incbin "page.css"
 	.incbin "table.css"
 	.incbin "chart.css"
+	.incbin "tree.css"
 	.incbin "print.css"
 END(style)
 
@@ -55,5 +56,19 @@ BEGIN(compare_script)
 	.incbin "table.js"
 	.incbin "compare.js"
 END(compare_script)
+
+BEGIN(precision_page)
+	.incbin "head.html"
+	.incbin "precision.html"
+	.incbin "tail.html"
+END(precision_page)
+
+BEGIN(precision_script)
+	.incbin "format.js"
+	.incbin "element.js"
+	.incbin "theme.js"
+	.incbin "table.js"
+	.incbin "precision.js"
+END(precision_script)
 
 	.section .note.GNU-stack, "", %progbits

@@ -7,5 +7,7 @@ extern const char hk_html_style[], hk_html_style_end[];
 extern const char hk_html_script[], hk_html_script_end[];
 extern const char hk_html_compare_page[], hk_html_compare_page_end[];
 extern const char hk_html_compare_script[], hk_html_compare_script_end[];
+extern const char hk_html_precision_page[], hk_html_precision_page_end[];
+extern const char hk_html_precision_script[], hk_html_precision_script_end[];
 
 #endif

@@ -47,8 +47,7 @@ void hk_dump_columns_write(const struct hk_dump_batch *batch, void *bytes)
 	directory[FIELDS] = (struct hk_dump_column){.id = HK_DUMP_COLUMN_SHAPES,
 						    .width = sizeof(uint64_t),
 						    .bytes = batch->shape_count * sizeof(uint64_t)};
-	hk_planes_write(at, (const uint8_t *)batch->shapes, batch->shape_count, sizeof(uint64_t),
-			sizeof(uint64_t));
+	hk_planes_write(at, batch->shapes, batch->shape_count, sizeof(uint64_t), sizeof(uint64_t));
 	at += directory[FIELDS].bytes;
 	directory[FIELDS + 1] = (struct hk_dump_column){
 	    .id = HK_DUMP_COLUMN_SCALARS, .width = 1, .bytes = batch->scalar_bytes};
@@ -86,7 +85,7 @@ static int read_column(const struct hk_dump_column *column, const uint8_t *at,
 		if (!batch->shapes) {
 			return -ENOMEM;
 		}
-		hk_planes_read((uint8_t *)batch->shapes, at, batch->shape_count, 8, 8);
+		hk_planes_read(batch->shapes, at, batch->shape_count, 8, 8);
 	} else if (column->id == HK_DUMP_COLUMN_SCALARS) {
 		if (batch->scalars || column->width != 1) {
 			return -EBADMSG;

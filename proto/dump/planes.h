@@ -5,27 +5,11 @@
 #define HK_DUMP_PLANES_H
 
 #include <stddef.h>
-#include <stdint.h>
 
-/* COUNT values of WIDTH bytes each, STRIDE bytes apart, to planes. */
-static inline void hk_planes_write(uint8_t *to, const uint8_t *from, size_t count, size_t stride,
-				   size_t width)
-{
-	for (size_t byte = 0; byte < width; byte++) {
-		for (size_t i = 0; i < count; i++) {
-			*to++ = from[i * stride + byte];
-		}
-	}
-}
+/* COUNT values of WIDTH bytes each, STRIDE bytes apart, to planes, which do not overlap them. */
+void hk_planes_write(void *to, const void *from, size_t count, size_t stride, size_t width);
 
-static inline void hk_planes_read(uint8_t *to, const uint8_t *from, size_t count, size_t stride,
-				  size_t width)
-{
-	for (size_t byte = 0; byte < width; byte++) {
-		for (size_t i = 0; i < count; i++) {
-			to[i * stride + byte] = *from++;
-		}
-	}
-}
+/* Planes to COUNT such values. */
+void hk_planes_read(void *to, const void *from, size_t count, size_t stride, size_t width);
 
 #endif

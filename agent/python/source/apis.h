@@ -74,8 +74,8 @@ struct hk_api_seen {
 struct hk_api_observer {
 	/* A call begins. Returns what end() is given, or NULL if the end is not wanted. */
 	struct hk_api_seen *(*begin)(struct hk_api *api, const struct hk_api_words *words);
-	/* The call ends. RESULT is borrowed; NULL: it raised, and the exception stays. Returns 0, or
-	 * -1 with an exception that the call raises in place of its result. */
+	/* The call ends. RESULT is borrowed; NULL: it raised, and the exception stays. Returns 0,
+	 * or -1 with an exception that the call raises in place of its result. */
 	int (*end)(struct hk_api_seen *seen, PyObject *result);
 };
 

@@ -232,9 +232,8 @@ static PyObject *call_timed(PyObject *self, void *second, uintptr_t third, void 
 }
 
 /* A call whose values may be wanted. */
-static __attribute__((noinline)) PyObject *call_observed(PyObject *self, void *second,
-							 uintptr_t third, void *fourth,
-							 struct hk_api *api)
+static __attribute__((noinline)) PyObject *
+call_observed(PyObject *self, void *second, uintptr_t third, void *fourth, struct hk_api *api)
 {
 	struct hk_api_words words = {self, second, third, fourth};
 	const struct hk_api_observer *observer = hk_api_observer;

@@ -1,7 +1,10 @@
 """What a dump of torch's values has, against NumPy and autograd itself. `done` is printed at the end. Argument: a directory to fill."""
 import math
 import os
+import random
 import sys
+import threading
+import warnings
 
 import numpy
 import torch
@@ -14,7 +17,6 @@ from hooktrace.precision import sides
 
 torch.set_num_threads(1)
 DIRECTORY = sys.argv[1]
-BITS = {"bfloat16": 16, "float16": 0}
 
 
 def same(what, got, wanted):
@@ -122,7 +124,7 @@ def gradients():
 
 
 def changes():
-    """Operators in place have their inputs of before; composed functions their gradients; what has none is counted."""
+    """Operators in place have their inputs of before; composed functions their gradients; gradients without a node are counted."""
     torch.manual_seed(2)
     model, x = Changes(), torch.randn(6, 8, requires_grad=True)
     dump, counts = dumped("changes", lambda _: model(x).sum().backward(), task="tensor", scalars=False)
@@ -223,9 +225,113 @@ def freed():
     same("tensors without their storage", [number for reason, number in counts["left_out"].items() if "storage is smaller" in reason], [2])
 
 
+def resized():
+    """Another thread takes a tensor's storage away and gives it back, while its values are taken."""
+    x, ends = torch.ones(100000), threading.Event()
+    storage = x.untyped_storage() if hasattr(x, "untyped_storage") else x.storage()
+    whole = len(storage)
+
+    def resize():
+        while not ends.is_set():
+            storage.resize_(0)
+            storage.resize_(whole)
+    other = threading.Thread(target=resize)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+
+    def work(_):
+        other.start()
+        for _ in range(300):
+            x.view(10, -1), x.detach(), x.t()
+        ends.set()
+        other.join()
+    dump, counts = dumped("resized", work, task="tensor", scalars=False, stacks=False)
+    sys.setswitchinterval(before)
+    same("calls", counts["calls"], 900)
+    same("rows", len(list(dump.rows())), 1800)
+
+
+def watching():
+    """The call that makes the first number that is not finite is the find; those after it inherit."""
+    path = os.path.join(DIRECTORY, "watched")
+    zero, finds = torch.zeros(3), []
+    with precision.watch(on_find=finds.append, path=path) as watch:
+        bad = torch.ones(3) / zero
+        torch.log(bad - bad)
+        watch.step()
+        torch.tensor([60000.0], dtype=torch.float16).add_(5504.0)
+        torch.ones(3) / 2
+    same("finds", [(find.api, find.call, find.step, find.inherited, find.outputs) for find in finds],
+         [("torch.Tensor.__truediv__", 0, 0, False, ("0",)), ("torch.Tensor.add_", 0, 1, False, ("0",))])
+    assert all(__file__ in find.stack[0] and "watching" in find.stack[0] for find in finds), finds
+    same("inherited", (watch.counts["finds"], watch.counts["inherited"]), (2, 2))
+    dump = precision.open(path)
+    saved = [(row.name, row.role, row.slot, row.has_elements) for row in dump.rows()]
+    same("what is saved", saved, [
+        ("torch.Tensor.__truediv__", "input", "0", True), ("torch.Tensor.__truediv__", "input", "1", True),
+        ("torch.Tensor.__truediv__", "output", "0", True), ("torch.Tensor.add_", "input", "0", False), ("torch.Tensor.add_", "input", "1", False),
+        ("torch.Tensor.add_", "output", "0", True)])
+    assert "watching" in dump.stack(next(iter(dump.rows())))[0]
+    check_statistics_of_finds(dump)
+
+
+def check_statistics_of_finds(dump):
+    for row in dump.rows():
+        if row.has_elements:
+            same("infinities", int(numpy.isinf(array_of(dump, row)).sum()), row.positive_infs + row.negative_infs)
+
+
+def watch_raises():
+    path = os.path.join(DIRECTORY, "raised")
+    watch = precision.watch(limit=2, on_find="raise", path=path, inherited=True)
+    bad = None
+    try:
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            bad = torch.log(torch.tensor([-1.0]))
+            bad = torch.relu(bad)
+    except ValueError as error:
+        same("the error", str(error), f"[overflow 2 times]: dump file is saved in '{path}'.")
+    else:
+        raise AssertionError("the second find did not raise")
+    finally:
+        watch.stop()
+    same("warnings", ["its inputs were finite" in str(warned[0].message), "were not finite already" in str(warned[1].message)], [True, True])
+    assert bad is not None and bool(torch.isnan(bad).all())
+
+
+def gradients_watched():
+    x = torch.zeros(3, requires_grad=True)
+    finds = []
+    with precision.watch(on_find=finds.append, save=False):
+        torch.sqrt(x).sum().backward()
+    same("finds", [(find.api, find.phase, find.outputs, find.path) for find in finds], [("torch.sqrt", "backward", ("0",), None)])
+    scaler_of = getattr(getattr(torch, "amp", None), "GradScaler", None)
+    if scaler_of is None:
+        return
+    finds.clear()
+    weight = torch.ones(3, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=1.0)
+    scaler = scaler_of("cpu", init_scale=2.0 ** 127)
+    with precision.watch(on_find=finds.append, save=False) as watch:
+        scaler.scale(((weight - 1) * 1e30).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    same("of a loss scale", (finds, watch.counts["loss_scale_steps"]), ([], 1))
+
+
+def seeded():
+    numbers = []
+    for _ in range(2):
+        precision.seed_all(7)
+        numbers.append((torch.rand(2).tolist(), numpy.random.rand(2).tolist(), random.random(), os.environ["PYTHONHASHSEED"]))
+    same("numbers of a seed", numbers[0], numbers[1])
+
+
 def main():
     assert sides.TENSOR == 1
-    for case in (statistics, gradients, changes, recomputation, shared, transforms, simulated_device, freed):
+    for case in (statistics, gradients, changes, recomputation, shared, transforms, simulated_device, freed, resized, watching, watch_raises,
+                 gradients_watched, seeded):
         case()
         print(case.__name__, flush=True)
     print("done")

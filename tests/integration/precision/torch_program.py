@@ -1,7 +1,8 @@
-"""Trains with torch, without and with a dump, and prints what came out of it as digests. Arguments: the case, and a directory of the
-dump or "-" for none; then the options of the Dumper as JSON."""
+"""Trains with torch, without and with a dump, and prints what came out of it as digests. Arguments: cases with commas between, a directory
+for their dumps or "-" for none, and the options of the Dumper as JSON."""
 import hashlib
 import json
+import os
 import sys
 import threading
 
@@ -126,23 +127,32 @@ def nothing(*_):
     return lambda: None
 
 
-def main():
-    case, directory, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
-    steps = options.pop("steps_run", 3)
-    after = nothing
-    if directory != "-":
-        from hooktrace import precision
+def beside(case, steps, after):
+    """The same while another thread computes."""
+    other = threading.Thread(target=lambda: [torch.ones(100, 100) @ torch.ones(100, 100) for _ in range(300)])
+    other.start()
+    trained = train(case, steps, after)
+    other.join()
+    return trained
 
-        def after(model, optimizer):
-            dumper = precision.Dumper(directory, model=model, optimizer=optimizer, quiet=True, **options)
-            dumper.start()
-            return dumper.step
-    if case == "threads":
-        other = threading.Thread(target=lambda: [torch.randn(100, 100) @ torch.randn(100, 100) for _ in range(300)])
-        other.start()
-    print(train(case, steps, after))
-    if case == "threads":
-        other.join()
+
+def dumped(case, directory, options):
+    from hooktrace import precision
+    dumpers = []
+
+    def start(model, optimizer):
+        dumpers.append(precision.Dumper(os.path.join(directory, case), model=model, optimizer=optimizer, quiet=True, **options))
+        dumpers[0].start()
+        return dumpers[0].step
+    trained = (beside if case == "threads" else train)(case, 3, start)
+    dumpers[0].stop()
+    return trained
+
+
+def main():
+    cases, directory, options = sys.argv[1].split(","), sys.argv[2], json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
+    for case in cases:
+        print(case, train(case, 3, nothing) if directory == "-" else dumped(case, directory, options))
 
 
 if __name__ == "__main__":

@@ -17,9 +17,14 @@ and what the program computes is the same, bit by bit.
 import importlib
 
 # Each name is imported when it is used: name -> module.
+<<<<<<< HEAD
 _LAZY = {"Agreement": "agreement", "agree": "agreement",
          "Difference": "validation", "Disagreement": "validation", "Validation": "validation", "validate": "validation",
          "Dump": "reading", "Dumper": "dumper", "Elements": "reading", "Row": "reading", "open": "reading"}
+=======
+_LAZY = {"Dump": "reading", "Dumper": "dumper", "Elements": "reading", "Find": "watching", "Row": "reading", "Watch": "watching", "open": "reading",
+         "seed_all": "seeds", "watch": "watching"}
+>>>>>>> dumper
 __all__ = sorted(_LAZY)
 
 

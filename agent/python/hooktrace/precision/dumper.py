@@ -1,5 +1,6 @@
 """dumper: writes the values of a program's tensors to a dump."""
 import atexit
+import glob
 import json
 import os
 import platform
@@ -11,6 +12,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Type, U
 
 from .. import _native, tracing
 from ..apis.catalog import Framework
+from . import loss_scale
 from .device import Queue
 from .session import Session, aside
 from .steps import Steps, parse_size, show_size
@@ -28,7 +30,8 @@ def default_path() -> str:
     return os.path.abspath(f"hook-values-{name or (f'{os.getppid()}' if world > 1 else time.strftime('%Y%m%d-%H%M%S-') + str(os.getpid()))}")
 
 
-def _about(session: Session, **settings: Any) -> str:
+def about(session: Session, **settings: Any) -> str:
+    """What a dump's file says of its process, as JSON."""
     rank, world, job = _native.values_identity()
     versions = {one.name: getattr(sys.modules[one.name], "__version__", "") for one in session.frameworks if one.name in sys.modules}
     return json.dumps({"framework": next(iter(versions), ""), "versions": versions, "rank": rank, "world": world, "host": socket.gethostname(),
@@ -64,7 +67,7 @@ class Dumper:
         self._quiet = quiet
         self._session = Session("a Dumper", frameworks, model, scope, words)
         self._queue = Queue(task == "tensor")
-        self._session.functions.update(queue=self._queue.add, step_begins=self._step_begins)
+        self._session.functions["queue"] = self._queue.add
         self._on = False
         self._step = 0
         self._first_bytes: Optional[int] = None
@@ -109,10 +112,14 @@ class Dumper:
     def _open(self, rank: int) -> None:
         self.path = self.path or default_path()
         self._say(f"values of rank {rank} go to {self.path}, at most {show_size(self._limit)} for this process")
-        about = _about(self._session, task=self._task, level=self._level)
-        _native.values_write(self.path, about, rank, self._limit, self._compression)
+        if glob.glob(os.path.join(glob.escape(self.path), f"rank{rank}-*.hkv")):
+            self._say(f"{self.path} has values of rank {rank} already: those of this process are added (give another path to keep them apart)")
+        text = about(self._session, task=self._task, level=self._level)
+        _native.values_write(self.path, text, rank, self._limit, self._compression)
+        loss_scale.follow(self._session)
         if self._optimizer is not None and self._gradients:
-            self._session.watch_step(self._optimizer)
+            kind = type(self._optimizer)
+            self._session.notice(kind.step, f"{kind.__module__}.{kind.__name__}.step", self._step_begins)
 
     def _is_mine(self) -> bool:
         return self._on and self._session.pid == os.getpid()

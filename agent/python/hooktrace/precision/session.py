@@ -5,14 +5,14 @@ import sys
 import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Union
 
-from .. import _native, apis
+from .. import _native, apis, tracing
 from ..apis import catalog
 from ..apis.arrival import Arrival
 from ..apis.catalog import Framework
 from . import sides
 from .scope import Scope, module_paths
 
-FUNCTION, MODULE, BACKWARD, STEP = range(4)  # enum hk_role
+FUNCTION, MODULE, BACKWARD, NOTICE = range(4)  # enum hk_role
 
 # They make no tensor of their own: what runs inside of them is what is dumped.
 _PASSED = frozenset(("torch.Tensor.backward", "torch.Tensor.requires_grad_", "torch.load", "torch.save", "torch.compile"))
@@ -52,11 +52,11 @@ class Session:
         self.modules = module_paths(model)
         self.scope = Scope(scope, list(self.modules))
         self.words = frozenset(words)
-        self.functions: Dict[str, Callable[..., Any]] = {}  # queue, step_begins, found
+        self.functions: Dict[str, Callable[..., Any]] = {"notify": self._notify}
         self.pid = 0
         self._arrival: Optional[Arrival] = None
         self._own_apis = False
-        self._steps: List[type] = []
+        self._told: Dict[str, Callable[[Any], None]] = {}
 
     def begin(self) -> None:
         """RuntimeError: values are taken already, or cannot be. ValueError: the scope names nothing."""
@@ -80,6 +80,10 @@ class Session:
 
     def _hook_all(self) -> None:
         _native.apis_evaluator()
+        if tracing.is_on() and not apis.is_on():
+            # Calls with values are calls on the timeline.
+            apis.start(self.frameworks)
+            self._own_apis = True
         _native.values_scope(self.scope.all, [tuple(one) for one in self.scope.ranges])
         _native.values_paths({id(module): (path, self.scope.wants_module(module, path)) for path, module in self.modules.items()})
         absent = [one.name for one in self.frameworks if one.name not in sys.modules]
@@ -116,12 +120,14 @@ class Session:
             _native.values_hook(backward, f"{framework.name}.run_backward", framework.name, BACKWARD, False)
         return named
 
-    def watch_step(self, optimizer: Any) -> None:
-        """Has `step_begins` called when a step of an optimizer of this class begins."""
-        kind = type(optimizer)
-        if kind not in self._steps:
-            self._steps.append(kind)
-            _native.values_hook(kind.step, f"{kind.__module__}.{kind.__name__}.step", kind.__module__, STEP, False)
+    def notice(self, function: Any, name: str, told: Callable[[Any], None]) -> None:
+        """Has TOLD(object) called when FUNCTION, a method written in Python, is called for an object."""
+        _native.values_hook(function, name, name.rpartition(".")[0], NOTICE, False)
+        self._told[name] = told
+
+    def _notify(self, name: str, instance: Any) -> None:
+        if self.pid == os.getpid():
+            self._told[name](instance)
 
     def end(self) -> Dict[str, Any]:
         """Returns what was taken and left out."""
@@ -136,5 +142,7 @@ class Session:
                 self._arrival.close()
             counts = _native.values_end()
             _native.values_unhook()
+            if self._own_apis and apis.is_on():
+                apis.stop()
             _native.values_functions({})
             return counts

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "dump/reader.h"
-#include "part.h"
+#include "python/source/part.h"
 
 #define REASON_BYTES 4500 /* with a path in it */
 

@@ -1,14 +1,14 @@
-#include "values/call.h"
+#include "call.h"
 
 #include <string.h>
 
-#include "values/find.h"
-#include "values/gradient.h"
-#include "values/modules.h"
-#include "values/record.h"
-#include "values/scope.h"
-#include "values/stack.h"
-#include "values/walk.h"
+#include "find.h"
+#include "gradient.h"
+#include "modules.h"
+#include "record.h"
+#include "scope.h"
+#include "stack.h"
+#include "walk.h"
 
 #define SILENT 2u    /* calls without a tensor, after which an API's inputs are not taken */
 #define SPEAKS 0xffu /* a call returned a tensor */
@@ -50,7 +50,8 @@ static long long number_of(PyObject *value)
  * unguard() is given, NULL if there is none, or Py_None if that is not possible. */
 static PyObject *guard(void)
 {
-	PyObject *many = hk_values.modes ? PyObject_CallFunctionObjArgs(hk_values.modes, NULL) : NULL;
+	PyObject *many =
+	    hk_values.modes ? PyObject_CallFunctionObjArgs(hk_values.modes, NULL) : NULL;
 
 	if (number_of(many) == 0) {
 		return NULL;
@@ -140,9 +141,10 @@ static void take_inputs(struct hk_record *record, const struct hk_api *api,
 	}
 	record->flags = is_recomputed() ? HK_DUMP_RECOMPUTED : 0;
 	record->thread = hk_values_thread();
-	record->stack = hk_values.stacks && hk_values.writer ? hk_stack_here() : HK_DUMP_NONE;
-	record->has_inputs =
-	    learned[record->place] < SILENT || learned[record->place] == SPEAKS;
+	bool has_stack = hk_values.stacks && hk_values.writer && !hk_values.watching;
+
+	record->stack = has_stack ? hk_stack_here() : HK_DUMP_NONE;
+	record->has_inputs = learned[record->place] < SILENT || learned[record->place] == SPEAKS;
 	if (record->has_inputs) {
 		hk_walk_arguments(record, api, words, skip);
 	}
@@ -172,8 +174,7 @@ static struct hk_api_seen *begin_function(struct hk_api *api, const struct hk_ap
 		thread.epoch = hk_values.epoch;
 		thread.depth = 0;
 	}
-	struct hk_record *record =
-	    hk_values.apis && thread.depth == 0 ? new_record(api) : NULL;
+	struct hk_record *record = hk_values.apis && thread.depth == 0 ? new_record(api) : NULL;
 
 	if (!record) {
 		return NULL;
@@ -184,9 +185,9 @@ static struct hk_api_seen *begin_function(struct hk_api *api, const struct hk_ap
 	record->kind = HK_DUMP_API;
 	record->number = hk_values_number(record->name);
 	record->sequence = hk_values.sequence++;
-	record->wanted = hk_scope_wants(record->place, record->name, record->number,
-					record->sequence - hk_values.step_sequence,
-					hk_modules_in_scope());
+	record->wanted =
+	    hk_scope_wants(record->place, record->name, record->number,
+			   record->sequence - hk_values.step_sequence, hk_modules_in_scope());
 	if (record->wanted) {
 		record->of = hk_modules_path();
 		take_inputs(record, api, words, false);
@@ -248,16 +249,17 @@ static struct hk_api_seen *begin_backward(struct hk_api *api)
 	return &record->seen;
 }
 
-static void begin_step(const struct hk_api_words *words)
+/* Tells Python of a call of API. */
+static void notify(const struct hk_api *api, const struct hk_api_words *words)
 {
-	if ((words->third & (uintptr_t)PY_SSIZE_T_MAX) == 0 || !hk_values.step_begins) {
+	if ((words->third & (uintptr_t)PY_SSIZE_T_MAX) == 0 || !hk_values.notify) {
 		return;
 	}
-	PyObject *done = PyObject_CallFunctionObjArgs(hk_values.step_begins,
-						      *(PyObject **)words->second, NULL);
+	PyObject *done = hk_values_call(hk_values.notify,
+					PyTuple_Pack(2, api->name, *(PyObject **)words->second));
 
 	if (!done) {
-		PyErr_WriteUnraisable(hk_values.step_begins);
+		PyErr_WriteUnraisable(api->object);
 	}
 	Py_XDECREF(done);
 }
@@ -275,7 +277,7 @@ static struct hk_api_seen *begin(struct hk_api *api, const struct hk_api_words *
 	case HK_ROLE_BACKWARD:
 		return begin_backward(api);
 	default:
-		begin_step(words);
+		notify(api, words);
 		return NULL;
 	}
 }
@@ -302,6 +304,16 @@ static bool has_output(const struct hk_record *record)
 	return false;
 }
 
+static void write_all(const struct hk_record *record)
+{
+	if (!record->early) {
+		write_inputs(record);
+	}
+	for (size_t i = record->inputs; i < record->many; i++) {
+		hk_record_write(record, &record->values[i], true);
+	}
+}
+
 /* What is to be done with the call's values when RESULT is known. Returns 0, or -1 with an
  * exception that the call is to raise. */
 static int take_result(struct hk_record *record, PyObject *result)
@@ -316,22 +328,16 @@ static int take_result(struct hk_record *record, PyObject *result)
 		hk_values_leave(HK_LEFT_FIRST);
 	}
 	hk_values.calls++;
-	if (hk_values.watching) {
-		int answer = hk_find_check(record);
-		if (answer <= 0) {
-			return answer;
-		}
-	}
-	if (!record->early) {
-		write_inputs(record);
-	}
-	for (size_t i = record->inputs; i < record->many; i++) {
-		hk_record_write(record, &record->values[i], true);
-	}
 	if (hk_values.backward) {
 		hk_gradient_watch(record);
 	}
-	return 0;
+	int find = hk_values.watching ? hk_find_check(record, HK_DUMP_FORWARD) : 1;
+
+	if (find == 1) {
+		record->stack = hk_values.watching ? hk_stack_here() : record->stack;
+		write_all(record);
+	}
+	return hk_values.watching && find ? hk_find_react() : 0;
 }
 
 static int finish(struct hk_record *record, PyObject *result)

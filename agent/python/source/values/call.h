@@ -2,14 +2,14 @@
 #ifndef HK_VALUES_CALL_H
 #define HK_VALUES_CALL_H
 
-#include "apis.h"
+#include "python/source/apis.h"
 
 /* What a hooked function is: hk_api.role. */
 enum hk_role {
 	HK_ROLE_FUNCTION = 0,
 	HK_ROLE_MODULE = 1,   /* calls its first argument, a module */
 	HK_ROLE_BACKWARD = 2, /* a backward pass */
-	HK_ROLE_STEP = 3,     /* the step of its first argument, an optimizer */
+	HK_ROLE_NOTICE = 3,   /* a method in Python, whose calls go to `notify` */
 	HK_ROLES
 };
 

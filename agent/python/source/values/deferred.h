@@ -7,8 +7,8 @@
 
 #include "dump/dump.h"
 
-/* Has Python queue the statistics of TENSOR as it is now. Returns the number of a row that waits for
- * them, or HK_DUMP_NONE, which is counted. */
+/* Has Python queue the statistics of TENSOR as it is now. Returns the number of a row that waits
+ * for them, or HK_DUMP_NONE, which is counted. */
 uint32_t hk_deferred_reserve(PyObject *tensor);
 
 /* Keeps a copy of ROW as number NUMBER; a row that is never filled is dropped. */

@@ -1,4 +1,4 @@
-#include "values/find.h"
+#include "find.h"
 
 #include <math.h>
 
@@ -44,7 +44,7 @@ static PyObject *bad_slots(const struct hk_record *record, size_t begin, size_t 
 	return slots;
 }
 
-int hk_find_check(const struct hk_record *record)
+int hk_find_check(const struct hk_record *record, enum hk_dump_phase phase)
 {
 	size_t bad = record->inputs;
 
@@ -57,14 +57,29 @@ int hk_find_check(const struct hk_record *record)
 	PyObject *outputs = bad_slots(record, record->inputs, record->many);
 	PyObject *inputs = outputs ? bad_slots(record, 0, record->inputs) : NULL;
 	PyObject *answer =
-	    inputs ? PyObject_CallFunction(hk_values.found, "OIKOOO", record->name, record->number,
-					   (unsigned long long)record->sequence,
-					   record->of ? record->of : Py_None, inputs, outputs)
+	    inputs ? hk_values_call(hk_values.found,
+				    Py_BuildValue("(OOIiOO)", record->name, record->of,
+						  record->number, (int)phase, inputs, outputs))
 		   : NULL;
-	int wanted = answer ? answer == Py_True : -1;
+	int found = !answer || answer == Py_None ? 0 : answer == Py_True ? 1 : 2;
+
+	if (!answer) {
+		PyErr_WriteUnraisable(record->name);
+	}
 
 	Py_XDECREF(outputs);
 	Py_XDECREF(inputs);
 	Py_XDECREF(answer);
-	return wanted;
+	return found;
+}
+
+int hk_find_react(void)
+{
+	if (!hk_values.react) {
+		return 0;
+	}
+	PyObject *answer = hk_values_call(hk_values.react, PyTuple_New(0));
+
+	Py_XDECREF(answer);
+	return answer ? 0 : -1;
 }

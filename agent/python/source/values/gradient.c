@@ -1,13 +1,13 @@
-#include "values/gradient.h"
+#include "gradient.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "values/deferred.h"
+#include "deferred.h"
+#include "find.h"
 
-
-#define NODES_MAX 16u	 /* that one call makes */
+#define NODES_MAX 16u	  /* that one call makes */
 #define GRADIENTS_MAX 32u /* of one node, that are written */
 #define WATCHED "hooktrace._native.watched"
 
@@ -44,51 +44,65 @@ struct nodes {
 /* ---- the backward pass ---- */
 
 /* A backward call as a record: begin now, in this thread. */
-static void begin(struct hk_record *record, const struct watched *watched)
+static struct hk_record *begin(const struct watched *watched)
 {
-	*record = (struct hk_record){.kind = watched->kind,
-				     .name = watched->name,
-				     .of = watched->of,
-				     .number = watched->number,
-				     .stack = watched->stack,
-				     .flags = watched->flags,
-				     .sequence = hk_values.sequence++,
-				     .thread = hk_values_thread()};
+	struct hk_record *record = hk_record_new();
+
+	if (!record) {
+		hk_values_leave(HK_LEFT_MEMORY);
+		return NULL;
+	}
+	record->kind = watched->kind;
+	record->name = watched->name;
+	record->of = watched->of;
+	Py_XINCREF(record->name);
+	Py_XINCREF(record->of);
+	record->number = watched->number;
+	record->stack = watched->stack;
+	record->flags = watched->flags | (hk_values.loss_scaled ? HK_DUMP_LOSS_SCALED : 0);
+	record->sequence = hk_values.sequence++;
+	record->thread = hk_values_thread();
 	record->seen.begin_ns = hk_values_now();
-	record->flags |= hk_values.loss_scaled ? HK_DUMP_LOSS_SCALED : 0;
+	return record;
 }
 
-static void write_gradient(const struct hk_record *record, const struct watched *watched,
-			   const struct gradient *gradient, PyObject *tensor)
+static void add(struct hk_record *record, const struct gradient *gradient, PyObject *tensor)
 {
-	struct hk_value value = {.role = gradient->role, .tensor = tensor};
 	enum hk_values_class class = hk_tensor_class(tensor);
+	struct hk_value *value = class == HK_CLASS_TENSOR || class == HK_CLASS_READ
+				     ? hk_record_add(record, gradient->role, gradient->slot)
+				     : NULL;
 
-	if ((class != HK_CLASS_TENSOR && class != HK_CLASS_READ) ||
-	    !hk_tensor_view(tensor, class, &value.view)) {
+	if (!value) {
 		return;
 	}
-	memcpy(value.slot, gradient->slot, sizeof(value.slot));
-	struct hk_dump_row row = hk_record_row(record, &value);
-
-	row.forward_sequence = watched->sequence;
-	row.phase = HK_DUMP_BACKWARD;
-	if (!value.view.on_device) {
-		hk_record_measure(&value.view, &row.statistics);
+	if (!hk_tensor_view(tensor, class, &value->view)) {
+		record->many--;
+		return;
 	}
-	if (hk_values.writer) {
-		hk_record_write_row(
-		    &row, &value.view,
-		    value.view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE, true);
-	}
-	Py_XDECREF(value.view.owner);
+	Py_INCREF(tensor);
+	value->tensor = tensor;
+	value->deferred = value->view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE;
+	value->has_statistics =
+	    !value->view.on_device && hk_record_measure(&value->view, &value->statistics);
 }
 
-static void fire(const struct watched *watched, PyObject *inputs, PyObject *outputs)
+static void write_all(const struct hk_record *record, const struct watched *watched)
 {
-	struct hk_record record;
+	for (size_t i = 0; hk_values.writer && i < record->many; i++) {
+		const struct hk_value *value = &record->values[i];
+		struct hk_dump_row row = hk_record_row(record, value);
+		row.forward_sequence = watched->sequence;
+		row.phase = HK_DUMP_BACKWARD;
+		row.statistics = value->statistics;
+		hk_record_write_row(&row, &value->view, value->deferred, true);
+	}
+}
 
-	begin(&record, watched);
+/* What arrives comes first in RECORD, then what leaves. Returns 0, or -1 with an exception. */
+static int fire(struct hk_record *record, const struct watched *watched, PyObject *inputs,
+		PyObject *outputs)
+{
 	hk_values.backward_calls++;
 	for (uint32_t i = 0; i < watched->many; i++) {
 		const struct gradient *gradient = &watched->gradients[i];
@@ -97,9 +111,17 @@ static void fire(const struct watched *watched, PyObject *inputs, PyObject *outp
 				       ? PyTuple_GetItem(of, gradient->index)
 				       : NULL; /* borrowed */
 		if (tensor && tensor != Py_None) {
-			write_gradient(&record, watched, gradient, tensor);
+			add(record, gradient, tensor);
+			record->inputs += gradient->role == HK_DUMP_OUTPUT;
 		}
 	}
+	record->inputs = record->inputs < record->many ? record->inputs : record->many;
+	int find = hk_values.watching ? hk_find_check(record, HK_DUMP_BACKWARD) : 1;
+
+	if (find == 1) {
+		write_all(record, watched);
+	}
+	return hk_values.watching && find ? hk_find_react() : 0;
 }
 
 /* autograd calls it with (grad_inputs, grad_outputs) when the node has run. */
@@ -108,13 +130,23 @@ static PyObject *hook(PyObject *self, PyObject *arguments)
 	struct watched *watched = PyCapsule_GetPointer(self, WATCHED);
 	PyObject *inputs, *outputs;
 
-	if (watched && watched->epoch == hk_values.epoch && hk_values.taking &&
-	    PyArg_ParseTuple(arguments, "O!O!", &PyTuple_Type, &inputs, &PyTuple_Type, &outputs)) {
+	int answer = 0;
+	bool wanted =
+	    watched && watched->epoch == hk_values.epoch && hk_values.taking &&
+	    PyArg_ParseTuple(arguments, "O!O!", &PyTuple_Type, &inputs, &PyTuple_Type, &outputs);
+	struct hk_record *record = wanted ? begin(watched) : NULL;
+
+	if (record) {
 		bool before = hk_api_pause(true);
-		fire(watched, inputs, outputs);
+		answer = fire(record, watched, inputs, outputs);
+		hk_record_free(record);
 		hk_api_pause(before);
+	} else {
+		PyErr_Clear();
 	}
-	PyErr_Clear();
+	if (answer < 0) {
+		return NULL;
+	}
 	Py_RETURN_NONE;
 }
 
@@ -163,10 +195,10 @@ static PyObject *new_hook(const struct hk_record *record, const struct node *nod
 static void register_hook(const struct hk_record *record, const struct node *node)
 {
 	PyObject *function = new_hook(record, node);
-	PyObject *handle = function
-			       ? PyObject_CallMethodObjArgs(
-				     node->node, hk_name(HK_NAME_REGISTER), function, NULL)
-			       : NULL;
+	PyObject *handle =
+	    function
+		? PyObject_CallMethodObjArgs(node->node, hk_name(HK_NAME_REGISTER), function, NULL)
+		: NULL;
 
 	if (!handle) {
 		PyErr_Clear();
@@ -260,7 +292,8 @@ static PyObject *leaf_of(PyObject *node)
 	return is_leaf_type((PyObject *)Py_TYPE(node)) ? hk_get(node, HK_NAME_VARIABLE) : NULL;
 }
 
-/* Whether VALUE's gradient is what arrives at output OUTPUT of NODE, which adds up LEAF or has none.
+/* Whether VALUE's gradient is what arrives at output OUTPUT of NODE, which adds up LEAF or has
+ * none.
  */
 static bool is_edge_of(const struct hk_value *value, PyObject *node, PyObject *leaf,
 		       uint32_t output)
@@ -273,7 +306,7 @@ static bool is_edge_of(const struct hk_value *value, PyObject *node, PyObject *l
 }
 
 struct edges {
-	uint32_t seen[GRADIENTS_MAX];	  /* how many edges each input has, inputs beyond have none */
+	uint32_t seen[GRADIENTS_MAX]; /* how many edges each input has, inputs beyond have none */
 	struct node *node[GRADIENTS_MAX]; /* the node of the last */
 	uint32_t index[GRADIENTS_MAX];
 };
@@ -338,9 +371,12 @@ static void add_inputs(const struct hk_record *record, struct nodes *nodes)
 
 void hk_gradient_watch(const struct hk_record *record)
 {
-	static struct nodes nodes; /* large, and guarded by the GIL */
-	struct nodes *own = &nodes;
+	struct nodes *own = malloc(sizeof(*own)); /* large for a stack */
 
+	if (!own) {
+		hk_values_leave(HK_LEFT_MEMORY);
+		return;
+	}
 	own->many = 0;
 	own->more = false;
 	add_outputs(record, own);
@@ -353,5 +389,5 @@ void hk_gradient_watch(const struct hk_record *record)
 		}
 		Py_DECREF(own->node[i].node);
 	}
-	own->many = 0;
+	free(own);
 }

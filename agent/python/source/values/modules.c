@@ -1,8 +1,8 @@
-#include "values/modules.h"
+#include "modules.h"
 
 #include <stdlib.h>
 
-#include "values/session.h"
+#include "session.h"
 
 struct running {
 	PyObject *path; /* owned */

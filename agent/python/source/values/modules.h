@@ -8,8 +8,8 @@
 /* PATHS: {address of a module: (its path, whether it is in scope)}, or NULL for none. */
 void hk_modules_name(PyObject *paths);
 
-/* MODULE begins. ALWAYS: everything is in scope, whatever module runs. Returns false without memory;
- * hk_modules_leave() is not due then. */
+/* MODULE begins. ALWAYS: everything is in scope, whatever module runs. Returns false without
+ * memory; hk_modules_leave() is not due then. */
 bool hk_modules_enter(PyObject *module, bool always);
 void hk_modules_leave(void);
 

@@ -1,11 +1,11 @@
-#include "values/record.h"
+#include "record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "deferred.h"
 #include "tensor/walk.h"
-#include "values/deferred.h"
 
 #define VALUES_MAX 4096u /* of one call */
 #define FREE_MAX 16u	 /* records that are kept for later calls */
@@ -141,6 +141,18 @@ void hk_record_copy(struct hk_value *value)
 	}
 }
 
+/* Adds ROW, and its ELEMENTS unless that is NULL. */
+static void write_now(const struct hk_dump_row *row, const struct hk_tensor *elements)
+{
+	if (!hk_values.writer) {
+		return;
+	}
+	if (elements) {
+		hk_values.offered_bytes += row->statistics.count * hk_dtype_bytes(row->dtype);
+	}
+	hk_dump_writer_add(hk_values.writer, row, elements);
+}
+
 static void describe(struct hk_dump_row *row, const struct hk_view *view)
 {
 	row->device = view->device;
@@ -166,8 +178,28 @@ void hk_record_write_row(const struct hk_dump_row *given, const struct hk_view *
 	struct hk_tensor elements = hk_tensor_of(view);
 
 	row.flags |= view->data ? 0 : HK_DUMP_NO_STATISTICS;
-	hk_dump_writer_add(hk_values.writer, &row,
-			   view->data && has_elements && hk_values.payloads ? &elements : NULL);
+	write_now(&row, view->data && has_elements && hk_values.payloads ? &elements : NULL);
+}
+
+/* Whether the elements are still where they were: since then another thread may have run, which
+ * gave the tensor another storage or size. */
+static bool has_same_memory(const struct hk_value *value)
+{
+	struct hk_view now;
+
+	if (!hk_values.payloads || !value->view.data || value->class != HK_CLASS_TENSOR) {
+		return true;
+	}
+	bool viewed = hk_tensor_view(value->tensor, value->class, &now);
+	bool same =
+	    viewed && now.data == value->view.data && now.dimensions == value->view.dimensions &&
+	    memcmp(now.shape, value->view.shape, now.dimensions * sizeof(now.shape[0])) == 0 &&
+	    memcmp(now.strides, value->view.strides, now.dimensions * sizeof(now.strides[0])) == 0;
+
+	if (!same) {
+		hk_values_leave(HK_LEFT_CHANGED);
+	}
+	return same;
 }
 
 void hk_record_write(const struct hk_record *record, const struct hk_value *value,
@@ -175,16 +207,13 @@ void hk_record_write(const struct hk_record *record, const struct hk_value *valu
 {
 	struct hk_dump_row row = hk_record_row(record, value);
 
-	if (!hk_values.writer) {
-		return;
-	}
 	if (value->scalar) {
-		row.device = "";
-		hk_dump_writer_add(hk_values.writer, &row, NULL);
+		write_now(&row, NULL);
 		return;
 	}
 	row.statistics = value->statistics;
 	if (!value->copy) {
+		has_elements = has_elements && has_same_memory(value);
 		hk_record_write_row(&row, &value->view, value->deferred, has_elements);
 		return;
 	}
@@ -193,5 +222,5 @@ void hk_record_write(const struct hk_record *record, const struct hk_value *valu
 	copy.data = value->copy;
 	copy.strides = NULL;
 	describe(&row, &value->view);
-	hk_dump_writer_add(hk_values.writer, &row, &copy);
+	write_now(&row, &copy);
 }

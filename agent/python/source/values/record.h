@@ -3,8 +3,8 @@
 #ifndef HK_VALUES_RECORD_H
 #define HK_VALUES_RECORD_H
 
-#include "apis.h"
-#include "values/tensor.h"
+#include "python/source/apis.h"
+#include "tensor.h"
 
 #define HK_SLOT_BYTES 56
 
@@ -18,7 +18,7 @@ struct hk_value {
 	struct hk_view view;
 	struct hk_statistics statistics;
 	bool has_statistics;
-	uint32_t deferred;     /* on a device: of hk_deferred_reserve() */
+	uint32_t deferred;   /* on a device: of hk_deferred_reserve() */
 	bool takes_gradient; /* the next two are known */
 	PyObject *node;	     /* that made the tensor, before the call; NULL: a leaf; owned */
 	uint32_t output;     /* the tensor's number among the node's outputs */
@@ -30,10 +30,10 @@ struct hk_record {
 	uint32_t epoch, place;	 /* of the API in hk_apis */
 	enum hk_dump_kind kind;
 	bool is_module, is_backward_pass; /* what the call is, beside an API */
-	bool wanted;	  /* its values are taken */
-	bool has_inputs;  /* they were taken at its begin */
-	bool early;	  /* the inputs' rows are written */
-	PyObject *name, *of; /* texts; owned */
+	bool wanted;			  /* its values are taken */
+	bool has_inputs;		  /* they were taken at its begin */
+	bool early;			  /* the inputs' rows are written */
+	PyObject *name, *of;		  /* texts; owned */
 	uint32_t number, stack, flags;
 	uint64_t sequence, thread;
 	size_t many, room, inputs; /* values; of these, inputs come first */
@@ -58,7 +58,8 @@ void hk_record_write(const struct hk_record *record, const struct hk_value *valu
 void hk_record_write_row(const struct hk_dump_row *row, const struct hk_view *view,
 			 uint32_t deferred, bool has_elements);
 
-/* Keeps a copy of VALUE's elements, as they are now; without memory they are counted as left out. */
+/* Keeps a copy of VALUE's elements, as they are now; without memory they are counted as left out.
+ */
 void hk_record_copy(struct hk_value *value);
 
 /* Takes the STATISTICS of VIEW where its elements can be read. Returns whether it did. */

@@ -1,9 +1,9 @@
-#include "values/scalar.h"
+#include "scalar.h"
 
 #include <stdio.h>
 
-#include "beyond.h"
-#include "values/tensor.h"
+#include "python/source/beyond.h"
+#include "tensor.h"
 
 #define ITEMS_MAX 64
 
@@ -48,10 +48,7 @@ static bool put_str(struct text *text, PyObject *object, const char *format)
 static bool put_one(struct text *text, PyObject *object)
 {
 	if (object == Py_None || object == Py_True || object == Py_False) {
-		put(text, "%s",
-		    object == Py_None	? "None"
-		    : object == Py_True ? "True"
-					: "False");
+		put(text, "%s", object == Py_None ? "None" : object == Py_True ? "True" : "False");
 		return true;
 	}
 	if (Py_TYPE(object) == &PyLong_Type || Py_TYPE(object) == &PyFloat_Type) {

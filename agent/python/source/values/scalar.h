@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Writes OBJECT to TEXT of BYTES, cut if it is longer: None, a bool, an int, a float, a str, a dtype,
- * a device, or a tuple or list of these. Returns false if it is none of them. */
+/* Writes OBJECT to TEXT of BYTES, cut if it is longer: None, a bool, an int, a float, a str, a
+ * dtype, a device, or a tuple or list of these. Returns false if it is none of them. */
 bool hk_scalar_text(PyObject *object, char *text, size_t bytes);
 
 #endif

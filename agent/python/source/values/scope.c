@@ -1,8 +1,8 @@
-#include "values/scope.h"
+#include "scope.h"
 
 #include <string.h>
 
-#include "apis.h"
+#include "python/source/apis.h"
 
 #define RANGES_MAX 64u
 
@@ -69,8 +69,8 @@ static bool is_call(PyObject *wanted, long wanted_number, PyObject *name, uint32
 
 static bool is_in_range(struct range *range, PyObject *name, uint32_t number, uint64_t in_step)
 {
-	range->open = range->open ||
-		      is_call(range->first, range->first_number, name, number, in_step);
+	range->open =
+	    range->open || is_call(range->first, range->first_number, name, number, in_step);
 	bool in = range->open;
 
 	if (in && is_call(range->last, range->last_number, name, number, in_step)) {

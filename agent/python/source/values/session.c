@@ -1,10 +1,10 @@
-#include "values/session.h"
+#include "session.h"
 
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "beyond.h"
+#include "python/source/beyond.h"
 
 struct hk_values hk_values;
 
@@ -49,4 +49,17 @@ uint64_t hk_values_thread(void)
 		thread = (uint64_t)syscall(SYS_gettid);
 	}
 	return thread;
+}
+
+PyObject *hk_values_call(PyObject *function, PyObject *arguments)
+{
+	PyObject *result = NULL;
+
+	if (function && arguments) {
+		Py_INCREF(function);
+		result = PyObject_CallObject(function, arguments);
+		Py_DECREF(function);
+	}
+	Py_XDECREF(arguments);
+	return result;
 }

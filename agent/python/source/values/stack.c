@@ -1,12 +1,12 @@
-#include "values/stack.h"
+#include "stack.h"
 
 #include <Python.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "beyond.h"
-#include "values/session.h"
+#include "python/source/beyond.h"
+#include "session.h"
 
 #define FRAMES_MAX 64u
 #define TEXT_BYTES 512
@@ -174,8 +174,8 @@ static uint32_t ask_writer(const struct place *places, uint32_t depth)
 uint32_t hk_stack_here(void)
 {
 	struct place places[FRAMES_MAX];
-	uint64_t hash;
-	uint32_t depth = take(places, &hash), number = HK_DUMP_NONE;
+	uint64_t hash = 0;
+	uint32_t depth = hk_values.writer ? take(places, &hash) : 0, number = HK_DUMP_NONE;
 
 	grow();
 	struct known *known = depth > 0 ? find(hash) : NULL;

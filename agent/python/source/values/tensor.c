@@ -1,4 +1,4 @@
-#include "values/tensor.h"
+#include "tensor.h"
 
 #include <string.h>
 
@@ -81,9 +81,7 @@ static bool is_true(PyObject *value)
 
 static enum hk_values_class ask_class(PyObject *type)
 {
-	PyObject *answer = hk_values.classify
-			       ? PyObject_CallFunctionObjArgs(hk_values.classify, type, NULL)
-			       : NULL;
+	PyObject *answer = hk_values_call(hk_values.classify, PyTuple_Pack(1, type));
 	enum hk_values_class class = HK_CLASS_OTHER;
 
 	if (answer) {
@@ -192,7 +190,8 @@ static uint64_t reach(const struct hk_view *view)
 		if (view->shape[i] == 0) {
 			return 0;
 		}
-		last += (view->shape[i] - 1) * (uint64_t)(view->strides[i] > 0 ? view->strides[i] : 0);
+		last +=
+		    (view->shape[i] - 1) * (uint64_t)(view->strides[i] > 0 ? view->strides[i] : 0);
 	}
 	return last + 1;
 }
@@ -244,6 +243,8 @@ static bool read_memory(PyObject *tensor, PyObject *address, struct hk_view *vie
 	} else if (reach(view) > 0 && (!data || !is_in_storage(tensor, view))) {
 		hk_values_leave(HK_LEFT_FREED);
 	} else {
+		/* Asked last: what came before may have let another thread run, which resizes. */
+		data = number_of(hk_ask(tensor, HK_NAME_DATA_PTR), 0);
 		view->data = (const void *)(uintptr_t)(data ? data : 1);
 	}
 	return true;
@@ -261,8 +262,7 @@ static bool view_tensor(PyObject *tensor, struct hk_view *view)
 		hk_values_leave(HK_LEFT_WRAPPER);
 		return false;
 	}
-	view->flags |=
-	    is_true(hk_get(tensor, HK_NAME_REQUIRES_GRAD)) ? HK_DUMP_REQUIRES_GRAD : 0;
+	view->flags |= is_true(hk_get(tensor, HK_NAME_REQUIRES_GRAD)) ? HK_DUMP_REQUIRES_GRAD : 0;
 	view->flags |= is_true(hk_ask(tensor, HK_NAME_IS_VIEW)) ? HK_DUMP_VIEW : 0;
 	view->version = hk_tensor_version(tensor);
 	view->on_device = !is_true(hk_get(tensor, HK_NAME_IS_CPU)) || hk_values.simulated;
@@ -324,9 +324,7 @@ static bool view_answer(PyObject *answer, struct hk_view *view)
 
 static bool view_read(PyObject *tensor, struct hk_view *view)
 {
-	PyObject *answer = hk_values.read
-			       ? PyObject_CallFunctionObjArgs(hk_values.read, tensor, NULL)
-			       : NULL;
+	PyObject *answer = hk_values_call(hk_values.read, PyTuple_Pack(1, tensor));
 	bool is_answer = answer && PyTuple_Check(answer) && PyTuple_Size(answer) == 11;
 	bool viewed = is_answer && view_answer(answer, view);
 

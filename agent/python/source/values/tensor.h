@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "dump/dump.h"
-#include "values/session.h"
+#include "session.h"
 
 /* What describes a tensor. The elements stay where they are: DATA is valid while the tensor lives
  * and the GIL is held. */
@@ -26,8 +26,8 @@ struct hk_view {
 
 enum hk_values_class hk_tensor_class(PyObject *object);
 
-/* Reads TENSOR of class CLASS (TENSOR or READ). Returns false if it is left out, which is counted. A
- * view without data has no statistics, for a reason that is counted unless it is on a device. */
+/* Reads TENSOR of class CLASS (TENSOR or READ). Returns false if it is left out, which is counted.
+ * A view without data has no statistics, for a reason that is counted unless it is on a device. */
 bool hk_tensor_view(PyObject *tensor, enum hk_values_class class, struct hk_view *view);
 
 /* VIEW as the statistics see it. */

@@ -2,14 +2,14 @@
 #include <unistd.h>
 
 #include "base/identity.h"
-#include "beyond.h"
-#include "part.h"
-#include "values/call.h"
-#include "values/deferred.h"
-#include "values/modules.h"
-#include "values/record.h"
-#include "values/scope.h"
-#include "values/stack.h"
+#include "call.h"
+#include "deferred.h"
+#include "modules.h"
+#include "python/source/beyond.h"
+#include "python/source/part.h"
+#include "record.h"
+#include "scope.h"
+#include "stack.h"
 
 /* the functions of hooktrace._native that hooktrace.precision is made of */
 
@@ -29,10 +29,10 @@ static void set(PyObject **place, PyObject *object)
 static PyObject *functions(PyObject *module, PyObject *given)
 {
 	(void)module;
-#define X(name)                                                   \
-	{                                                         \
+#define X(name)                                                       \
+	{                                                             \
 		PyObject *found = PyDict_GetItemString(given, #name); \
-		set(&hk_values.name, found ? found : Py_None);    \
+		set(&hk_values.name, found ? found : Py_None);        \
 	}
 	HK_VALUES_FUNCTIONS(X)
 #undef X
@@ -97,28 +97,23 @@ static PyObject *scope(PyObject *module, PyObject *arguments)
 	Py_RETURN_NONE;
 }
 
-static void clear_dicts(void)
-{
-	Py_CLEAR(hk_values.numbers);
-	Py_CLEAR(hk_values.types);
-	Py_CLEAR(hk_values.dtypes);
-	Py_CLEAR(hk_values.node_types);
-}
-
+/* They stay when a dump ends: another thread may be about to look something up. */
 static bool new_dicts(void)
 {
-	hk_values.numbers = PyDict_New();
-	hk_values.types = PyDict_New();
-	hk_values.dtypes = PyDict_New();
-	hk_values.node_types = PyDict_New();
-	if (hk_values.numbers && hk_values.types && hk_values.dtypes && hk_values.node_types) {
-		return true;
+	PyObject **dicts[] = {&hk_values.numbers, &hk_values.types, &hk_values.dtypes,
+			      &hk_values.node_types};
+
+	for (size_t i = 0; i < sizeof(dicts) / sizeof(dicts[0]); i++) {
+		if (*dicts[i]) {
+			PyDict_Clear(*dicts[i]);
+		} else if (!(*dicts[i] = PyDict_New())) {
+			return false;
+		}
 	}
-	clear_dicts();
-	return false;
+	return true;
 }
 
-/* What begin() is told in words. */
+/* The words that begin() takes. */
 static const struct {
 	const char *word;
 	bool *flag;
@@ -145,7 +140,7 @@ static PyObject *begin(PyObject *module, PyObject *wanted)
 		Py_XDECREF(word);
 	}
 	memset(hk_values.left, 0, sizeof(hk_values.left));
-	hk_values.calls = hk_values.backward_calls = 0;
+	hk_values.calls = hk_values.backward_calls = hk_values.offered_bytes = 0;
 	hk_values.sequence = hk_values.step_sequence = 0;
 	hk_values.backwards = 0;
 	hk_values.loss_scaled = false;
@@ -213,6 +208,13 @@ static PyObject *loss_scaled(PyObject *module, PyObject *is)
 	Py_RETURN_NONE;
 }
 
+static PyObject *is_loss_scaled(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyBool_FromLong(hk_values.loss_scaled);
+}
+
 static void write_state(struct hk_dump_row *row, PyObject *tensor, enum hk_values_class class)
 {
 	struct hk_view view;
@@ -223,8 +225,8 @@ static void write_state(struct hk_dump_row *row, PyObject *tensor, enum hk_value
 	if (!view.on_device) {
 		hk_record_measure(&view, &row->statistics);
 	}
-	hk_record_write_row(row, &view,
-			    view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE, true);
+	hk_record_write_row(row, &view, view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE,
+			    true);
 	Py_XDECREF(view.owner);
 }
 
@@ -236,8 +238,7 @@ static PyObject *state(PyObject *module, PyObject *arguments)
 	int phase;
 
 	(void)module;
-	if (!PyArg_ParseTuple(arguments, "isssO", &phase, &row.name, &row.of, &row.slot,
-			      &tensor)) {
+	if (!PyArg_ParseTuple(arguments, "isssO", &phase, &row.name, &row.of, &row.slot, &tensor)) {
 		return NULL;
 	}
 	enum hk_values_class class =
@@ -355,6 +356,7 @@ static PyObject *counts_of(const struct hk_dump_counts *written)
 	}
 	put(dict, "calls", hk_values.calls);
 	put(dict, "backward_calls", hk_values.backward_calls);
+	put(dict, "offered_bytes", hk_values.offered_bytes);
 	put_writer(dict, left, written);
 	for (int i = 0; i < HK_VALUES_REASONS_MANY; i++) {
 		put(left, texts[i], hk_values.left[i]);
@@ -397,7 +399,6 @@ static PyObject *end(PyObject *module, PyObject *unused)
 
 	hk_modules_name(NULL);
 	hk_stack_reset();
-	clear_dicts();
 	return result;
 }
 
@@ -434,6 +435,7 @@ static PyMethodDef methods[] = {
      "values_write(directory, about, rank, limit_bytes, compression): opens this process's file"},
     {"values_step", step, METH_VARARGS, "values_step(ended, next, taking)"},
     {"values_loss_scaled", loss_scaled, METH_O, "values_loss_scaled(whether gradients are)"},
+    {"values_is_loss_scaled", is_loss_scaled, METH_NOARGS, "values_is_loss_scaled()"},
     {"values_state", state, METH_VARARGS, "values_state(phase, name, of, slot, tensor)"},
     {"values_answer", answer, METH_VARARGS,
      "values_answer(number, count, nans, +infs, -infs, zeros, min, max, mean, l2, deviation)"},

@@ -1,13 +1,14 @@
-#include "values/walk.h"
+#include "walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "values/deferred.h"
-#include "values/scalar.h"
+#include "deferred.h"
+#include "scalar.h"
 
 #define DEPTH_MAX 4
+#define ITEMS_MAX 4096 /* of one container */
 #define SCALAR_BYTES 192
 #define METH_FAST 0x80 /* METH_FASTCALL */
 
@@ -37,8 +38,7 @@ static void add_tensor(struct walk *walk, PyObject *tensor, enum hk_values_class
 	}
 	Py_INCREF(tensor);
 	value->tensor = tensor;
-	value->deferred =
-	    value->view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE;
+	value->deferred = value->view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE;
 	value->has_statistics =
 	    !value->view.on_device && hk_record_measure(&value->view, &value->statistics);
 	if (hk_values.backward && class == HK_CLASS_TENSOR) {
@@ -77,6 +77,10 @@ static void visit_items(struct walk *walk, PyObject *sequence, const char *slot,
 	char name[HK_SLOT_BYTES];
 
 	for (Py_ssize_t i = 0; i < PySequence_Size(sequence); i++) {
+		if (i == ITEMS_MAX) {
+			hk_values_leave(HK_LEFT_MANY);
+			return;
+		}
 		PyObject *item = PySequence_GetItem(sequence, i);
 		if (!item) {
 			PyErr_Clear();
@@ -98,7 +102,8 @@ static void visit_dict(struct walk *walk, PyObject *dict, const char *slot, int 
 	for (Py_ssize_t i = 0; items && i < PyList_Size(items); i++) {
 		PyObject *item = PyList_GetItem(items, i); /* borrowed */
 		PyObject *key = PyTuple_GetItem(item, 0);
-		PyObject *text = PyUnicode_Check(key) || PyLong_Check(key) ? PyObject_Str(key) : NULL;
+		PyObject *text =
+		    PyUnicode_Check(key) || PyLong_Check(key) ? PyObject_Str(key) : NULL;
 		join(name, slot, text ? hk_values_text(text) : "?");
 		Py_XDECREF(text);
 		visit(walk, PyTuple_GetItem(item, 1), name, depth);

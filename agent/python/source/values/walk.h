@@ -2,10 +2,10 @@
 #ifndef HK_VALUES_WALK_H
 #define HK_VALUES_WALK_H
 
-#include "values/record.h"
+#include "record.h"
 
-/* Adds the arguments of a call of API to RECORD: positions "0", "1", ... and keywords by name. SKIP:
- * the first argument, a module, is none. */
+/* Adds the arguments of a call of API to RECORD: positions "0", "1", ... and keywords by name.
+ * SKIP: the first argument, a module, is none. */
 void hk_walk_arguments(struct hk_record *record, const struct hk_api *api,
 		       const struct hk_api_words *words, bool skip);
 

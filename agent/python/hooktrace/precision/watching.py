@@ -1,0 +1,155 @@
+"""watching: finds the calls that make NaN, Inf, or the largest number of a half-precision dtype, while the program runs."""
+import atexit
+import os
+import sys
+import traceback
+import warnings
+from types import TracebackType
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Type, Union
+
+from .. import _native
+from ..apis.catalog import Framework
+from . import loss_scale
+from .dumper import about, default_path
+from .session import Session
+from .steps import parse_size
+
+_BACKWARD = 1  # enum hk_dump_phase
+
+
+class Find(NamedTuple):
+    """A call whose outputs are not finite. INHERITED: its inputs, named by their slots, were not finite already."""
+    number: int
+    api: str
+    of: str
+    call: int
+    phase: str
+    step: int
+    inherited: bool
+    inputs: Tuple[str, ...]
+    outputs: Tuple[str, ...]
+    stack: Tuple[str, ...]
+    path: Optional[str]
+
+
+Reaction = Union[str, Callable[[Find], None]]
+
+
+def _stack() -> Tuple[str, ...]:
+    """The program's frames, innermost first."""
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    frames = [frame for frame in traceback.extract_stack() if not frame.filename.startswith(own)]
+    return tuple(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
+
+
+class Watch:
+    """Looks at what calls return until stop(); see watch()."""
+
+    def __init__(self, limit: Optional[int] = None, on_find: Reaction = "warn", save: bool = True, *, path: Optional[str] = None, model: Any = None,
+                 scope: Sequence[Any] = (), backward: bool = True, inherited: bool = False, size: Union[int, str] = "10G",
+                 frameworks: Optional[Iterable[Union[str, Framework]]] = None) -> None:
+        if not callable(on_find) and on_find not in ("raise", "warn"):
+            raise ValueError(f"invalid on_find {on_find!r}: expected \"raise\", \"warn\" or a function")
+        if limit is not None and limit < 1:
+            raise ValueError(f"invalid limit {limit}: expected 1 or more")
+        words = ["apis", "watching", "payloads", "scalars", "stacks", *(("backward",) if backward else ())]
+        self._session = Session("a watch", frameworks, model, scope, words)
+        self._session.functions.update(found=self._found, react=self._act)
+        self._limit, self._react, self._save, self._inherited = limit, on_find, save, inherited
+        self._size = parse_size(size)
+        self._on = False
+        self._step = 0
+        self._counts: Dict[str, Any] = {}
+        self._scaled_steps: set = set()
+        self._many_inherited = 0
+        self.path = os.path.abspath(path) if path else None
+        self.finds: List[Find] = []
+
+    def __enter__(self) -> "Watch":
+        self.start()
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Calls are looked at from now on. RuntimeError: a dump or another watch is on."""
+        if not self._on:
+            self._session.begin()
+            self._on = True
+            loss_scale.follow(self._session)
+            atexit.register(self.stop)
+            _native.values_step(-1, 0, True)
+
+    def step(self) -> None:
+        """A step ends and the next begins; on hooktrace's timeline too."""
+        if self._on and self._session.pid == os.getpid():
+            ended, self._step = self._step, self._step + 1
+            _native.values_step(ended, self._step, True)
+            _native.step()
+
+    @property
+    def counts(self) -> Dict[str, Any]:
+        """What was looked at and left out, and `finds`, `inherited` and `loss_scale_steps`: steps in which scaled gradients overflowed."""
+        taken = _native.values_counts() if self._on else self._counts
+        return {**taken, "finds": len(self.finds), "inherited": self._many_inherited, "loss_scale_steps": len(self._scaled_steps)}
+
+    def _open(self) -> Optional[str]:
+        if not self._save:
+            return None
+        if self.path is None:
+            self.path = default_path()
+        _native.values_write(self.path, about(self._session, task="watch", level="api"), max(_native.values_identity()[0], 0), self._size, 1)
+        return self.path
+
+    def _found(self, api: str, of: str, call: int, phase: int, inputs: List[str], outputs: List[str]) -> Optional[bool]:
+        """Called by hooktrace._native. Returns whether the call's values are to be saved, or None if it is no find."""
+        if phase == _BACKWARD and _native.values_is_loss_scaled():
+            self._scaled_steps.add(self._step)
+            return None
+        if inputs:
+            self._many_inherited += 1
+            if not self._inherited:
+                return None
+        find = Find(len(self.finds) + 1, api, of, call, "backward" if phase == _BACKWARD else "forward", self._step, bool(inputs), tuple(inputs),
+                    tuple(outputs), _stack(), self._open())
+        self.finds.append(find)
+        _native.mark(f"not finite: {api}.{call}")
+        return find.path is not None
+
+    def _act(self) -> None:
+        """Called by hooktrace._native when the values of the last find are saved; what it raises, the call raises."""
+        find = self.finds[-1]
+        if callable(self._react):
+            self._react(find)
+            return
+        warnings.warn(show(find), RuntimeWarning, stacklevel=2)
+        if self._react == "raise" and self._limit is not None and find.number >= self._limit:
+            raise ValueError(f"[overflow {find.number} times]: dump file is saved in '{find.path}'.")
+
+    def stop(self) -> None:
+        """Ends the watch. Does nothing if it is not on."""
+        if self._on:
+            self._on = False
+            atexit.unregister(self.stop)
+            self._counts = self._session.end()
+
+
+def show(find: Find) -> str:
+    """One line, with the program's innermost frame."""
+    cause = "its inputs were not finite already" if find.inherited else "its inputs were finite"
+    where = f" of {find.of}" if find.of else ""
+    place = f", called in {find.stack[0]}" if find.stack else ""
+    return f"hooktrace: {find.phase} of {find.api}.{find.call}{where} made numbers that are not finite in step {find.step}; {cause}{place}"
+
+
+def watch(limit: Optional[int] = None, on_find: Reaction = "warn", save: bool = True, **options: Any) -> Watch:
+    """Looks at the outputs of all calls from now on: NaN, Inf, and the largest number of float16 and bfloat16 are finds.
+
+    on_find: "warn"; "raise", which warns too, and has the LIMIT-th find raise ValueError in the call; or a function that gets each Find.
+    save: the values of a find go to a dump at `path` (default: as Dumper's). inherited: calls whose inputs were not finite already are
+    finds too. model, scope, frameworks: as Dumper's. backward: gradients are looked at as well; those of a GradScaler are only counted.
+    """
+    started = Watch(limit, on_find, save, **options)
+    started.start()
+    return started
