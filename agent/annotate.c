@@ -302,6 +302,82 @@ EXPORTED void hk_counter(const char *name, double value)
 	note_instant(name, HK_USE_COUNTER, CALLER, bits);
 }
 
+/* ---- values that ranks agree on ---- */
+
+/* The last step of each group, for its epoch. */
+static struct agreed_group {
+	_Atomic uint64_t hash; /* of its text, never 0; 0: free */
+	_Atomic uint64_t next_step, epoch;
+} agreed_groups[HK_AGREEMENT_GROUPS];
+
+static uint64_t hash_of(const char *text)
+{
+	uint64_t hash = 14695981039346656037ULL;
+
+	while (*text) {
+		hash = (hash ^ (uint8_t)*text++) * 1099511628211ULL;
+	}
+	return hash | 1ULL << 63;
+}
+
+/* Returns the group with HASH, or NULL if there are too many. */
+static struct agreed_group *group_of(uint64_t hash)
+{
+	for (uint32_t i = 0; i < HK_AGREEMENT_GROUPS; i++) {
+		uint64_t found = 0;
+		if (atomic_compare_exchange_strong(&agreed_groups[i].hash, &found, hash) ||
+		    found == hash) {
+			return &agreed_groups[i];
+		}
+	}
+	return NULL;
+}
+
+/* Returns how often the steps of GROUP have begun again, now that STEP is there. */
+static uint64_t epoch_of(struct agreed_group *group, uint64_t step)
+{
+	bool again = step < atomic_exchange(&group->next_step, step + 1);
+
+	return atomic_fetch_add(&group->epoch, again) + again;
+}
+
+static void note_agreed(const char *name, enum hk_annotate_use use, const char *group,
+			uintptr_t caller, const uint64_t *values)
+{
+	struct hk_call call = {0};
+
+	if (prepare(&call, hk_annotate_names_site(name, use, caller, group, true))) {
+		hk_call_note_instant(&call, values);
+	}
+}
+
+EXPORTED void hk_agree(const char *group, uint64_t step, const struct hk_agreed *values,
+		       size_t count)
+{
+	size_t single = count > HK_AGREEMENT_TENSORS ? HK_AGREEMENT_TENSORS - 1 : count;
+	uint64_t rest = 0, hash = is_usable() && group ? hash_of(group) : 0;
+	struct agreed_group *series = hash ? group_of(hash) : NULL;
+
+	if (!series) {
+		return;
+	}
+	/* No code lies at such an address: the name never belongs to a library that is unloaded. */
+	uintptr_t caller = (uintptr_t)hash;
+	for (size_t i = 0; i < single; i++) {
+		note_agreed(values[i].name, HK_USE_DIGEST, group, caller,
+			    (const uint64_t[]){step, values[i].digest});
+	}
+	for (size_t i = single; i < count; i++) {
+		rest = (rest ^ values[i].digest) * 1099511628211ULL + i;
+	}
+	if (single < count) {
+		note_agreed("(all others)", HK_USE_DIGEST, group, caller,
+			    (const uint64_t[]){step, rest});
+	}
+	note_agreed("(end)", HK_USE_DIGESTS, group, caller,
+		    (const uint64_t[]){step, single + (single < count), epoch_of(series, step)});
+}
+
 /* Returns the start of CALL on the monotonic clock. The clocks are read one after the other, again
  * if the thread was interrupted between them. */
 static uint64_t start_of(const struct hk_call *call)

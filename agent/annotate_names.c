@@ -64,6 +64,22 @@ static const struct hk_hook hooks[] = {
 		      .domain = "nccl.event",
 		      .flags = HK_HOOK_DESCRIBED,
 		      .meaning = HK_MEANING_MARK},
+    [HK_USE_DIGEST] = {.library = "*",
+		       .symbol = "*",
+		       .domain = HK_AGREEMENT_DOMAIN,
+		       .flags = HK_HOOK_DESCRIBED,
+		       .meaning = HK_MEANING_MARK,
+		       .value_count = 2,
+		       .values = {{.key = HK_KEY_STEP}, {.key = HK_KEY_DIGEST}}},
+    [HK_USE_DIGESTS] = {.library = "*",
+			.symbol = "*",
+			.domain = HK_AGREEMENT_DOMAIN,
+			.flags = HK_HOOK_DESCRIBED,
+			.meaning = HK_MEANING_MARK,
+			.value_count = 3,
+			.values = {{.key = HK_KEY_STEP},
+				   {.key = HK_KEY_COUNT},
+				   {.key = HK_KEY_EPOCH}}},
 };
 
 #define SITE_UNKNOWN 0u /* looked up at the next use of the name */

@@ -28,6 +28,8 @@ enum hk_annotate_use {
 	HK_USE_NCCL,
 	HK_USE_TRANSFER,
 	HK_USE_COUNT,
+	HK_USE_DIGEST,	/* of a tensor; LIBRARY is the group */
+	HK_USE_DIGESTS, /* the end of a group's */
 };
 
 /* Sets the level of sites made from names to LEVEL (enum hk_level). Once, at start. */

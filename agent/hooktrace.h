@@ -44,6 +44,12 @@ struct hk_site_text {
 	const char *domain;   /* "python", "torch", ...; the first 15 bytes count */
 };
 
+/* What one tensor, or any other value that every rank should have, holds now. */
+struct hk_agreed {
+	const char *name; /* the first 1,023 bytes count */
+	uint64_t digest;  /* equal if the values are equal */
+};
+
 #define HK_NO_SITE (~0u)
 
 /* An open call of a site, in memory of the caller's until hk_leave. */
@@ -69,6 +75,17 @@ void hk_step(uint64_t step) HOOKTRACE_WEAK;
 
 /* Counter NAME has VALUE from now on. */
 void hk_counter(const char *name, double value) HOOKTRACE_WEAK;
+
+/* The COUNT values of GROUP ("parameters") are these at step STEP. The collector compares them with
+ * those of the other ranks, and reports the first rank, step and value that differ. The ranks of
+ * GROUP are all ranks of the job, unless its text ends in " of ranks 0,4-7". All ranks give the
+ * same values in the same order at the same steps. A step that is not above the last one of GROUP
+ * begins a new series, which is compared with the other ranks' new series. Of more than 1,024
+ * values, those behind the first 1,023 are compared as one. Records carry the values: at levels
+ * that record nothing, nothing is compared. Of a process's groups the first 64 count. One thread
+ * per GROUP. */
+void hk_agree(const char *group, uint64_t step, const struct hk_agreed *values,
+	      size_t count) HOOKTRACE_WEAK;
 
 /* Adds an activity of a device after its end, from any thread. An activity that ends before its
  * start, or in the future, is kept without duration. */
@@ -131,6 +148,8 @@ int hk_replace(const char *from, const char *symbol, void *replacement,
 #define hk_step(step) (hk_step ? hk_step(step) : (void)0)
 #define hk_pause(paused) (hk_pause ? hk_pause(paused) : (void)0)
 #define hk_counter(name, value) (hk_counter ? hk_counter(name, value) : (void)0)
+#define hk_agree(group, step, values, count) \
+	(hk_agree ? hk_agree(group, step, values, count) : (void)0)
 #define hk_activity(...) (hk_activity ? hk_activity(__VA_ARGS__) : (void)0)
 
 #endif

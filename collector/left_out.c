@@ -10,6 +10,7 @@ static void series_of(Hk__Process *process, size_t *ret_counts[HK_LEFT_OUT_SERIE
 	ret_counts[4] = &process->n_python_functions;
 	ret_counts[5] = &process->n_stack_places;
 	ret_counts[6] = &process->n_kernels;
+	ret_counts[7] = &process->n_agreed;
 }
 
 void hk_left_out_take(Hk__Snapshot *snapshot, const Hk__SnapshotRequest *request,

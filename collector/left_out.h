@@ -8,7 +8,7 @@
 
 #include "schema/wire.pb-c.h"
 
-#define HK_LEFT_OUT_SERIES 7u
+#define HK_LEFT_OUT_SERIES 8u
 
 /* The counts of one process. */
 struct hk_left_out {

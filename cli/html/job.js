@@ -2,10 +2,10 @@
 hk.job = (() => {
 	const { html, head } = hk.element;
 	const { format, data } = hk;
-	const titles = { values: "First wrong number", time: "Where time went", balance: "Balance", memory: "Memory", records: "What was lost",
+	const titles = { divergence: "Numbers that went wrong", time: "Where time went", balance: "Balance", memory: "Memory", records: "What was lost",
 		clocks: "Clocks", cost: "Cost of tracing", coverage: "Coverage" };
 	const targets = { time: "functions", balance: "heatmap", memory: "memory", records: "ranks", clocks: "ranks",
-		cost: "governor", coverage: "coverage", values: "timeline" };
+		cost: "governor", coverage: "coverage", divergence: "timeline" };
 
 	function ending(job) {
 		if (job.exit === "" && job.closed) {

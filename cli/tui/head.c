@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/findings/agreement_findings.h"
 #include "report/write/nodes_write.h"
 #include "text/name.h"
 #include "text/quantity.h"
@@ -90,6 +91,20 @@ void hk_head_write(const struct hk_top_snapshot *snapshot, struct hk_history *hi
 	fputc('\n', output);
 }
 
+/* Writes a line for each kind of values in which ranks differ. */
+static void differences_write(const struct hk_report *report, FILE *output)
+{
+	struct hk_findings findings = {0};
+
+	hk_findings_add_agreements(report, &findings);
+	for (size_t i = 0; i < findings.count; i++) {
+		if (findings.list[i].weight == HK_WEIGHT_FINDING) {
+			fprintf(output, "! %s\n", findings.list[i].text);
+		}
+	}
+	hk_findings_fini(&findings);
+}
+
 void hk_head_warn(const struct hk_top_snapshot *snapshot, FILE *output)
 {
 	const struct hk_report *report = snapshot->report;
@@ -104,6 +119,7 @@ void hk_head_warn(const struct hk_top_snapshot *snapshot, FILE *output)
 		    output);
 	}
 	hk_report_nodes_warn(report, output);
+	differences_write(report, output);
 }
 
 /* ---- below ---- */

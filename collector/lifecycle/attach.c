@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/agreement/rows.h"
 #include "collector/level/rules.h"
 #include "collector/lifecycle/job_list.h"
 #include "collector/lifecycle/job_open.h"
@@ -67,11 +68,17 @@ static int open_spool(struct hk_process *process)
 	if (!process->segment->ledger) {
 		return -ENOMEM;
 	}
+	const struct hk_rows_options rows = {describe_site, process, process->state};
+	process->segment->rows = hk_rows_new(&rows);
+	if (!process->segment->rows) {
+		return -ENOMEM;
+	}
 	const struct hk_spool_options spool = {
 	    .job_directory = process->job->state->directory,
 	    .uid = process->uid,
 	    .reader = process->segment->reader,
 	    .ledger = process->segment->ledger,
+	    .rows = process->segment->rows,
 	    .names = {process, describe_site, name_thread},
 	    .ticks_per_ns = ticks_per_ns,
 	    .brought = *process->job->state->upstream != '\0',

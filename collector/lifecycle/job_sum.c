@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "collector/agreement/compare.h"
 #include "collector/job/disk_reserve.h"
 #include "collector/job/root_clock.h"
 #include "collector/model/attachment.h"
@@ -103,6 +104,37 @@ static void sum_exit(struct hk_job *job, const Hk__Process *main_state)
 	}
 }
 
+/* Compares what the ranks should agree on, if there is anything new. */
+static void sum_agreements(struct hk_job *job)
+{
+	const struct hk_process *process;
+	bool ended = job->state->processes_live == 0;
+	uint64_t agreed = (uint64_t)job->state->world_size * 2 + ended;
+	bool any = false;
+	DL_FOREACH (job->processes, process) {
+		for (size_t i = 0; i < process->state->n_agreed; i++) {
+			const Hk__Agreed *row = process->state->agreed[i];
+			agreed += row->step * 31 + row->epoch * 17 + row->slot + 1;
+			any = true;
+		}
+	}
+	if (!any || agreed == job->agreed) {
+		return;
+	}
+	Hk__Process **list = calloc(job->process_count + 1, sizeof(*list));
+	size_t count = 0;
+	DL_FOREACH (job->processes, process) {
+		if (list && count < job->process_count) {
+			list[count++] = process->state;
+		}
+	}
+	/* Out of memory: the next sum tries again. */
+	if (list && hk_agreement_compare(job->state, list, count, ended) >= 0) {
+		job->agreed = agreed;
+	}
+	free(list);
+}
+
 void hk_job_sum(struct hk_job *job)
 {
 	Hk__Job *state = job->state;
@@ -147,6 +179,7 @@ void hk_job_sum(struct hk_job *job)
 	}
 	state->duration_ns = end > state->start_unix_ns ? end - state->start_unix_ns : 0;
 	sum_exit(job, first_main);
+	sum_agreements(job);
 }
 
 int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot)

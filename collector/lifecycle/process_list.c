@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "collector/agreement/rows.h"
 #include "collector/job/jobdir.h"
 #include "collector/level/governor.h"
 #include "collector/memory/ledger.h"
@@ -60,6 +61,7 @@ void hk_process_detach(struct hk_process *process)
 	}
 	hk_spool_free(segment->spool);
 	hk_ledger_free(segment->ledger);
+	hk_rows_free(segment->rows);
 	hk_governor_free(segment->governor);
 	hk_activity_free(segment->activity);
 	hk_loaded_free(segment->loaded);

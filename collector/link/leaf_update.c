@@ -73,7 +73,7 @@ static int add_job(const struct hk_collector *collector, const struct hk_leaf_re
 	hk__leaf_job__init(&part->message);
 	part->from = job;
 	part->job = *hk_outbox_state(job);
-	part->job.n_rules = part->job.n_nodes = 0;
+	part->job.n_rules = part->job.n_nodes = part->job.n_agreements = 0;
 	part->message.job = &part->job;
 	part->message.id = part->job.upstream_id;
 	part->message.complete = hk_outbox_all_sent(job) && !head->clock_awaited;

@@ -14,6 +14,7 @@ struct hk_activity;
 struct hk_governor;
 struct hk_ledger;
 struct hk_loaded;
+struct hk_rows;
 struct hk_spool;
 
 struct hk_attachment {
@@ -21,6 +22,7 @@ struct hk_attachment {
 	struct hk_segment_status status; /* at the last refresh of `reader` */
 	struct hk_spool *spool;
 	struct hk_ledger *ledger;
+	struct hk_rows *rows;
 	int dirfd; /* of its run directory; the collector's */
 	int pidfd; /* -1: none */
 	/* Draining. */

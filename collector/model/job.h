@@ -51,6 +51,7 @@ struct hk_job {
 	uint64_t close_tried_ns; /* monotonic, of that attempt */
 	struct hk_outbox_job *outgoing; /* on a leaf */
 	struct hk_account *account;	/* that opened it; NULL: this machine, or not known */
+	uint64_t agreed;  /* number of the rows that were compared last: lifecycle/job_sum.c */
 	uint64_t beat_ns; /* monotonic: last beat, which shows other nodes that this one lives */
 	struct hk_aggregate *aggregate; /* of a closed one, for a while: metrics/page.h */
 };

@@ -28,6 +28,7 @@ struct hk_spool {
 	struct hk_chunk_writer *writer;
 	struct hk_reader *reader;
 	struct hk_ledger *ledger;
+	struct hk_rows *rows;
 	bool begun;	/* a chunk is being written */
 	bool accounted; /* `dropped` is known already */
 	uint64_t end_bytes, held_bytes;
@@ -125,6 +126,7 @@ int hk_spool_open(const struct hk_spool_options *options, struct hk_spool **ret_
 	int r = -ENOMEM;
 	spool->reader = options->reader;
 	spool->ledger = options->ledger;
+	spool->rows = options->rows;
 	memcpy(spool->uid, options->uid, UID_BYTES);
 	struct hk_chunk_options chunk_options = {.ticks_per_ns = options->ticks_per_ns,
 						 .names = options->names};
@@ -314,10 +316,16 @@ static int put_chunked(struct hk_spool *spool, const struct hk_run *run, uint64_
 	return r;
 }
 
-/* ---- records into the ledger ---- */
+/* ---- records into ledger and rows ---- */
 
-/* Passes the first COUNT words of RUN to the ledger. */
-static int show_ledger(struct hk_spool *spool, const struct hk_run *run, size_t count)
+/* The parts that a run is of interest to. */
+struct wants {
+	bool ledger, rows;
+};
+
+/* Passes the first COUNT words of RUN to the parts of WANTS. */
+static int show(struct hk_spool *spool, const struct hk_run *run, size_t count,
+		const struct wants *wants)
 {
 	struct hk_chunk_thread thread = {
 	    .uid = run->thread, .tid = run->tid, .stream = run->stream};
@@ -347,7 +355,8 @@ static int show_ledger(struct hk_spool *spool, const struct hk_run *run, size_t 
 			record.word_count--;
 		}
 		hk_record_take_stack(&record);
-		int r = hk_ledger_add(spool->ledger, &record);
+		int r = wants->ledger ? hk_ledger_add(spool->ledger, &record) : 0;
+		r = r < 0 || !wants->rows ? r : hk_rows_add(spool->rows, &record);
 		if (r < 0) {
 			return r;
 		}
@@ -361,8 +370,12 @@ int hk_spool_put(struct hk_spool *spool, const struct hk_run *run, uint64_t lost
 	int r = put_chunked(spool, run, lost, room, ret_taken);
 	/* The calls stream never holds memory calls, and the memory stream holds no others. The
 	 * nested stream may hold either. */
-	if (run->stream != HK_STREAM_CALLS) {
-		int shown = show_ledger(spool, run, *ret_taken);
+	const struct wants wants = {
+	    .ledger = run->stream != HK_STREAM_CALLS,
+	    .rows = run->stream != HK_STREAM_MEMORY && hk_rows_wanted(spool->rows),
+	};
+	if (wants.ledger || wants.rows) {
+		int shown = show(spool, run, *ret_taken, &wants);
 		r = r < 0 ? r : shown;
 	}
 	return r;

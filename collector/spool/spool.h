@@ -19,6 +19,7 @@
 
 #include "chunk/codec/writer.h"
 #include "chunk/read/front.h"
+#include "collector/agreement/rows.h"
 #include "collector/memory/ledger.h"
 #include "ring/reader.h"
 
@@ -29,7 +30,8 @@ struct hk_spool_options {
 	const uint8_t *uid;	  /* 16 bytes */
 	struct hk_reader *reader; /* refreshed at least once */
 	struct hk_ledger
-	    *ledger; /* gets the records of the file and of every run; kept by reference */
+	    *ledger;	      /* gets the records of the file and of every run; kept by reference */
+	struct hk_rows *rows; /* gets the records of every run; kept by reference */
 	struct hk_chunk_names names;
 	double ticks_per_ns;
 	bool brought; /* what was in a file that is gone is on a root */

@@ -74,6 +74,12 @@ struct hk_hook_arg {
 			  from `index` on. Else 0. */
 };
 
+/* Domain of the sites whose records hold digests that ranks should agree on (agent/hooktrace.h,
+ * hk_agree). The site's function is the tensor, its library the group. */
+#define HK_AGREEMENT_DOMAIN "agreement"
+#define HK_AGREEMENT_TENSORS 1024u /* of a group at a step */
+#define HK_AGREEMENT_GROUPS 64u	   /* of a process */
+
 /* What the named value is; the number is stored in sites and chunks. */
 enum hk_key {
 	HK_KEY_NONE = 0,
@@ -116,6 +122,9 @@ enum hk_key {
 	HK_KEY_GRID = 41,   /* blocks: x, from bit 32 on y, from bit 48 on z */
 	HK_KEY_BLOCK = 42,  /* threads of a block: like a grid */
 	HK_KEY_SHARED = 43, /* bytes of shared memory that the launch asks for */
+	/* Of values that several ranks should agree on. */
+	HK_KEY_DIGEST = 48, /* of one tensor's elements */
+	HK_KEY_EPOCH = 49,  /* how often the step numbers have begun again */
 };
 
 /* A grid or block as one word. Devices have no more than 2^31 - 1, 65535 and 65535. */

@@ -66,6 +66,8 @@ static const char key_words[][HK_NAMES_SIZE] = {
     [HK_KEY_GRID] = "grid",
     [HK_KEY_BLOCK] = "block",
     [HK_KEY_SHARED] = "shared",
+    [HK_KEY_DIGEST] = "digest",
+    [HK_KEY_EPOCH] = "epoch",
 };
 
 static const char meaning_words[][HK_NAMES_SIZE] = {

@@ -18,6 +18,7 @@ enum hk_value_form hk_exporter_value_form(uint8_t key)
 	case HK_KEY_NEW_COMM:
 	case HK_KEY_STREAM:
 	case HK_KEY_REQUEST:
+	case HK_KEY_DIGEST:
 		return HK_VALUE_HANDLE;
 	case HK_KEY_PEER:
 	case HK_KEY_TAG:
@@ -39,6 +40,7 @@ enum hk_value_form hk_exporter_value_form(uint8_t key)
 	case HK_KEY_BLOCK:
 		return HK_VALUE_TEXT;
 	case HK_KEY_SHARED:
+	case HK_KEY_EPOCH:
 		return HK_VALUE_UINT64;
 	default:
 		return key <= HK_KEY_DURATION ? HK_VALUE_UINT64 : HK_VALUE_UNNAMED;

@@ -175,6 +175,7 @@ static const struct keyed_list {
     {66, {"part"}, 1u << 9},			   /* parts of frames */
     {68, {"part"}, 1u << 6},			   /* parts of Python functions */
     {84, {"number"}, 1u << 14},			   /* kernels */
+    {120, {"group", "slot"}, 1u << 10},		   /* digests by step */
 };
 
 static const struct keyed_list *keyed_list_of(field_type *field)

@@ -34,7 +34,7 @@ def test(run):
     said = json.loads(done.stdout)
     note = {"kind": "divergence", "text": TEXT, "rank": 0, **said}
     write(job, [note, {**note, "pid": said["pid"] + 1, "text": "of no process"}])
-    expect("findings", [one["evidence"] for one in run.report(job)["findings"] if one["kind"] == "values"], [TEXT, "of no process"])
+    expect("findings", [one["evidence"] for one in run.report(job)["findings"] if one["kind"] == "divergence"], [TEXT, "of no process"])
     expect_true("the summary names it", TEXT in run.cli("report", job).stdout)
     run.cli("export", job, "--format", "csv", "-o", run.path("calls.csv"))
     with open(run.path("calls.csv")) as file:

@@ -8,7 +8,7 @@
     hooktrace.stop()
 
 Everything else is imported when it is used: hooktrace.apis (the time of APIs), hooktrace.tracer (Python functions), hooktrace.profiler
-(steps, as torch.profiler has them), hooktrace.open (a job's records), hooktrace.hooks, hooktrace.compat.
+(steps, as torch.profiler has them), hooktrace.precision (numbers), hooktrace.open (a job's records), hooktrace.hooks, hooktrace.compat.
 """
 import importlib
 

@@ -9,7 +9,7 @@ from . import _native
 LIBRARY = "libhookagent.so"
 VERSION = "hk_agent_version"
 FUNCTIONS = ("hk_start_late", "hk_site_define", "hk_is_on", "hk_enter", "hk_leave", "hk_hook_pointer", "hk_range_push", "hk_range_pop", "hk_mark",
-             "hk_step", "hk_counter")
+             "hk_step", "hk_counter", "hk_agree")
 REASON_BYTES = 256
 
 _bound: Optional[ctypes.CDLL] = None

@@ -20,7 +20,8 @@
 	X(void, hk_range_pop, (void))                                   \
 	X(void, hk_mark, (const char *))                                \
 	X(void, hk_step, (uint64_t))                                    \
-	X(void, hk_counter, (const char *, double))
+	X(void, hk_counter, (const char *, double))                     \
+	X(void, hk_agree, (const char *, uint64_t, const struct hk_agreed *, size_t))
 
 struct hk_agent {
 #define X(type, name, arguments) type(*name) arguments;

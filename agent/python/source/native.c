@@ -39,7 +39,7 @@ PyMODINIT_FUNC PyInit__native(void);
 PyMODINIT_FUNC PyInit__native(void)
 {
 	static int (*const parts[])(PyObject * module) = {
-	    hk_annotate_add, hk_tracer_add,  hk_apis_add,
+	    hk_annotate_add, hk_tracer_add,  hk_apis_add, hk_digests_add, hk_lockstep_add,
 #ifdef HK_PRECISION
 	    hk_values_add,   hk_reading_add,
 #endif

@@ -8,6 +8,8 @@
 int hk_annotate_add(PyObject *module);
 int hk_tracer_add(PyObject *module);
 int hk_apis_add(PyObject *module);
+int hk_digests_add(PyObject *module);
+int hk_lockstep_add(PyObject *module);
 int hk_values_add(PyObject *module);  /* where HK_PRECISION is defined */
 int hk_reading_add(PyObject *module); /* where HK_PRECISION is defined */
 

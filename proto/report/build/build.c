@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/agreement/agreements.h"
 #include "report/build/activity_fill.h"
 #include "report/build/bare.h"
 #include "report/build/memory.h"
@@ -105,6 +106,9 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 		r = hk_report_transfers_fill(report);
 	}
 	if (r == 0) {
+		r = hk_report_agreements_fill(report, snapshot);
+	}
+	if (r == 0) {
 		r = hk_report_memory_fill(report, snapshot, clocks);
 	}
 	if (r == 0) {
@@ -162,6 +166,7 @@ struct hk_report *hk_report_free(struct hk_report *report)
 	free(report->bare);
 	free(report->notes);
 	free(report->transfers);
+	free(report->agreements);
 	free(report->runtimes);
 	free(report->nodes);
 	hk_report_strings_fini(&report->strings);

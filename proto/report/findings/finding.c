@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 static const char *const topics[] = {"time",   "balance", "memory",   "records",
-				     "clocks", "cost",	  "coverage", "values"};
+				     "clocks", "cost",	  "coverage", "divergence"};
 static const char *const weights[] = {"fact", "finding", "warning"};
 
 const char *hk_finding_topic_name(enum hk_finding_topic topic)

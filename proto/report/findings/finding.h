@@ -20,7 +20,7 @@ enum hk_finding_topic {
 	HK_TOPIC_CLOCKS,
 	HK_TOPIC_COST,
 	HK_TOPIC_COVERAGE,
-	HK_TOPIC_VALUES,
+	HK_TOPIC_DIVERGENCE,
 };
 
 enum hk_finding_weight {

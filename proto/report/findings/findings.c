@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/build/group.h"
+#include "report/findings/agreement_findings.h"
 #include "report/findings/balance.h"
 #include "report/findings/bare_findings.h"
 #include "report/findings/device_findings.h"
@@ -24,7 +25,7 @@
 static void notes_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	for (size_t i = 0; i < report->note_count; i++) {
-		hk_finding_add(findings, HK_TOPIC_VALUES, HK_WEIGHT_FINDING, "%s",
+		hk_finding_add(findings, HK_TOPIC_DIVERGENCE, HK_WEIGHT_FINDING, "%s",
 			       report->notes[i].text);
 	}
 }
@@ -383,6 +384,7 @@ int hk_findings_init(struct hk_findings *findings, const struct hk_report *repor
 	hk_findings_add_nodes(report, findings);
 	steps_add(findings, report);
 	missing_add(findings, report);
+	hk_findings_add_agreements(report, findings);
 	r = report->rank_count > 1 ? hk_balance_add(findings, report, &groups) : 0;
 	time_add(findings, report, &groups);
 	peaks_add(findings, report);

@@ -262,6 +262,22 @@ struct hk_report_transfer {
 	double algorithm_gbps, bus_gbps;
 };
 
+/* What comparing the digests of a group's values over its ranks has shown. */
+struct hk_report_agreement {
+	const char *group;	      /* "parameters" */
+	uint32_t expected, reporting; /* ranks */
+	uint64_t compared, differing; /* steps that all expected ranks had */
+	uint64_t last_step;	      /* compared */
+	bool differs;		      /* the following is about the first step that differs */
+	uint64_t step;
+	const char *tensor;	  /* the first that differs; empty: the ranks have other tensors */
+	uint32_t tensors, of;	  /* that many of so many differ */
+	const char *odd, *others; /* ranks: "3", "0-2"; of a `tie` both sides */
+	bool tie;		  /* there is no majority */
+	uint32_t missing;	  /* ranks that did not report this step */
+	const char *confidence;	  /* "high", "medium"; static */
+};
+
 /* A node that sends its part of the job to the root. */
 struct hk_report_node {
 	const char *host;
@@ -310,6 +326,8 @@ struct hk_report {
 	size_t runtime_count;
 	struct hk_report_transfer *transfers; /* by rank, then time, longest first */
 	size_t transfer_count;
+	struct hk_report_agreement *agreements; /* in the order of their first report */
+	size_t agreement_count;
 	struct hk_report_node *nodes; /* in the order they first reported; empty without a root */
 	size_t node_count;
 	struct hk_report_strings strings; /* owns the texts */

@@ -194,6 +194,30 @@ static json_t *transfer_json(const void *row)
 			 "bus_gbps", transfer->bus_gbps);
 }
 
+/* The first step at which ranks differ, or null. */
+static json_t *divergence_json(const struct hk_report_agreement *row)
+{
+	return !row->differs ? json_null()
+			     : json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:s}", "step",
+					 number(row->step), "tensor",
+					 *row->tensor ? text(row->tensor) : json_null(), "tensors",
+					 number(row->tensors), "of", number(row->of), "ranks",
+					 text(row->odd), "others", text(row->others), "majority",
+					 (int)!row->tie, "missing_ranks", number(row->missing),
+					 "confidence", row->confidence);
+}
+
+static json_t *agreement_json(const void *at)
+{
+	const struct hk_report_agreement *row = at;
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "group", text(row->group), "ranks",
+			 number(row->expected), "ranks_reporting", number(row->reporting),
+			 "compared_steps", number(row->compared), "differing_steps",
+			 number(row->differing), "last_step", number(row->last_step), "divergence",
+			 divergence_json(row));
+}
+
 static json_t *node_json(const void *row)
 {
 	return hk_report_node_json(row);
@@ -333,6 +357,8 @@ static int members(const struct hk_report *report, FILE *output, size_t limit, b
 	r = r ? r : ARRAY("without_agent", report->bare, report->bare_count, bare_json);
 	r = r ? r : ARRAY("static_runtimes", report->runtimes, report->runtime_count, runtime_json);
 	r = r ? r : ARRAY("nccl", report->transfers, report->transfer_count, transfer_json);
+	r = r ? r
+	      : ARRAY("agreements", report->agreements, report->agreement_count, agreement_json);
 	r = r ? r : ARRAY("nodes", report->nodes, report->node_count, node_json);
 	return r == 0 && !ferror(output) ? 0 : -EIO;
 }
