@@ -230,7 +230,7 @@ static PyObject *new_hook(const struct hk_record *record, const struct node *nod
 static void register_hook(const struct hk_record *record, const struct node *node,
 			  struct backward *backward, uint32_t place)
 {
-	PyObject *function = new_hook(record, node);
+	PyObject *function = new_hook(record, node, backward, place);
 	PyObject *handle =
 	    function
 		? PyObject_CallMethodObjArgs(node->node, hk_name(HK_NAME_REGISTER), function, NULL)
