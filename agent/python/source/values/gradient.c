@@ -105,6 +105,7 @@ static void add(struct hk_record *record, const struct gradient *gradient, PyObj
 	}
 	Py_INCREF(tensor);
 	value->tensor = tensor;
+	value->class = class;
 	value->deferred = value->view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE;
 	value->has_statistics =
 	    !value->view.on_device && hk_record_measure(&value->view, &value->statistics);
@@ -118,7 +119,8 @@ static void write_all(const struct hk_record *record, const struct watched *watc
 		row.forward_sequence = watched->sequence;
 		row.phase = HK_DUMP_BACKWARD;
 		row.statistics = value->statistics;
-		hk_record_write_row(&row, &value->view, value->deferred, true);
+		hk_record_write_row(&row, &value->view, value->deferred,
+				    hk_record_has_memory(value));
 	}
 }
 

@@ -181,9 +181,7 @@ void hk_record_write_row(const struct hk_dump_row *given, const struct hk_view *
 	write_now(&row, view->data && has_elements && hk_values.payloads ? &elements : NULL);
 }
 
-/* Whether the elements are still where they were: since then another thread may have run, which
- * gave the tensor another storage or size. */
-static bool has_same_memory(const struct hk_value *value)
+bool hk_record_has_memory(const struct hk_value *value)
 {
 	struct hk_view now;
 
@@ -213,7 +211,7 @@ void hk_record_write(const struct hk_record *record, const struct hk_value *valu
 	}
 	row.statistics = value->statistics;
 	if (!value->copy) {
-		has_elements = has_elements && has_same_memory(value);
+		has_elements = has_elements && hk_record_has_memory(value);
 		hk_record_write_row(&row, &value->view, value->deferred, has_elements);
 		return;
 	}
