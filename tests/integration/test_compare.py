@@ -303,7 +303,7 @@ def check_formats(run):
     done = compare(run, a, b, DIFFER, "--rows", "5")
     lines = done.stdout.splitlines()
     expect_true(lines[0], lines[0].startswith("first wrong: ") and "rank 2, step 3: inputs are equal bit by bit" in lines[0])
-    expect_true(lines[1], "forward <- /src/train.py:7 step" in lines[1])
+    expect_true(lines[1], ") <- step (train.py:7)" in lines[1])
     expect("rows of text", sum(" follows " in line for line in lines), 4)
     expect_true("the rest is said", any("more: --rows 0 shows them" in line for line in lines) and any(line.startswith("rule: ") for line in lines))
     expect_true("no colours in a file", "\033" not in done.stdout)

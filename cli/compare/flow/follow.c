@@ -76,15 +76,19 @@ static bool is_handed_on(const struct follow *follow, const struct hk_call *call
 	return made.sequence != call->sequence && made.statistics.digest == row.statistics.digest;
 }
 
-static void output_follow(struct follow *follow, const struct hk_call *call,
-			  const struct hk_judged *judged, uint32_t index)
+static void output_follow(struct follow *follow, size_t number, const struct hk_judged *judged,
+			  uint32_t index)
 {
+	const struct hk_call *call = &follow->pair->a_calls.list[number];
+
 	if (is_off(follow->pair, judged->worst_input) || is_handed_on(follow, call, index)) {
 		row_follow(follow, index, HK_WHY_INPUTS);
 	} else if (!judged->inputs_equal && !judged->exact &&
 		   hk_background_explains_output(&follow->background, follow->judge, judged,
 						 index)) {
 		row_follow(follow, index, HK_WHY_ROUNDING);
+	} else if (!judged->inputs_equal && is_later(follow, number)) {
+		row_follow(follow, index, HK_WHY_LATER);
 	}
 }
 
@@ -117,7 +121,7 @@ static void call_follow(struct follow *follow, size_t number)
 				continue;
 			}
 			if (outputs) {
-				output_follow(follow, call, &judged, index);
+				output_follow(follow, number, &judged, index);
 			} else {
 				input_follow(follow, number, index);
 			}

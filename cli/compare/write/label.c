@@ -55,8 +55,10 @@ const char *hk_label_name(char text[HK_LABEL_BYTES], const struct hk_dump_row *r
 	char module[HK_LABEL_BYTES], number[16] = "";
 
 	if (row->kind == HK_DUMP_STATE) {
+		bool slot =
+		    *row->slot && row->phase != HK_DUMP_GRADIENT && row->phase != HK_DUMP_PARAMETER;
 		snprintf(text, HK_LABEL_BYTES, "%s.%s%s%s", row->name, hk_label_phase(row->phase),
-			 *row->slot ? "." : "", row->slot);
+			 slot ? "." : "", slot ? row->slot : "");
 		return text;
 	}
 	if (row->kind == HK_DUMP_API || row->number > 0) {

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/compare/format.h"
 #include "cli/compare/write/headline.h"
@@ -24,6 +25,22 @@ static void safe_print(FILE *output, const char *text)
 	fputs(name, output);
 }
 
+/* Writes FRAME, "path:line function", as "function (file:line)". */
+static void frame_print(FILE *output, const char *frame)
+{
+	const char *blank = strrchr(frame, ' '), *slash = strrchr(frame, '/');
+	const char *file = slash && (!blank || slash < blank) ? slash + 1 : frame;
+	char text[NAME_COLUMNS];
+
+	if (blank && blank > file) {
+		snprintf(text, sizeof(text), "%.150s (%.*s)", blank + 1,
+			 blank - file < 200 ? (int)(blank - file) : 200, file);
+		safe_print(output, text);
+	} else {
+		safe_print(output, frame);
+	}
+}
+
 static void first_write(const struct hk_comparison *comparison, FILE *output)
 {
 	char text[HK_HEADLINE_BYTES];
@@ -40,7 +57,7 @@ static void first_write(const struct hk_comparison *comparison, FILE *output)
 	uint32_t count = hk_headline_stack(comparison, &frames);
 	for (uint32_t i = 0; i < count && i < FRAMES_MAX; i++) {
 		fputs(i ? " <- " : "             ", output);
-		safe_print(output, frames[i]);
+		frame_print(output, frames[i]);
 	}
 	fputs(count ? "\n" : "", output);
 }
