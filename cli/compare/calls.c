@@ -67,7 +67,9 @@ static int keys_fill(struct key *keys, const struct hk_values *values, struct hk
 		if (last_name == UINT32_MAX) {
 			return -ENOMEM;
 		}
-		keys[i] = (struct key){.sequence = row.sequence,
+		/* Autograd computes the gradients of one call at several places of its graph. */
+		bool backward = row.phase == HK_DUMP_BACKWARD;
+		keys[i] = (struct key){.sequence = backward ? row.forward_sequence : row.sequence,
 				       .step = row.step,
 				       .row = (uint32_t)i,
 				       .name = last_name,

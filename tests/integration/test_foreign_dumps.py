@@ -18,6 +18,7 @@ from harness import Run, expect, expect_true, main
 NPY = ["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64"]
 PT = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
 SHAPES = [(), (0,), (3,), (2, 3, 4)]
+REQUIRES_GRAD = 1
 SAME = ("name", "slot", "scalar", "kind", "phase", "role", "number", "step", "dtype", "shape", "frame", "elements", "count", "nans")
 FIGURES = ("max", "min", "mean", "l2")
 
@@ -48,8 +49,9 @@ def conv(rank, step, seed, number=0, bad=0.0):
     stack, forward = rank.stack(frames), rank.call()
     value = source.standard_normal((4, 3, 8, 8)).astype("float32")
     value[0, 0, 0, 0] += bad
-    rank.row(forward, step, name, Tensor(value), number=number, of="c1", stack=stack)
-    rank.row(forward, step, name, Tensor(source.standard_normal((5, 3, 3, 3)), "bfloat16"), slot="1", number=number, of="c1", stack=stack)
+    rank.row(forward, step, name, Tensor(value), number=number, of="c1", stack=stack, flags=REQUIRES_GRAD)
+    rank.row(forward, step, name, Tensor(source.standard_normal((5, 3, 3, 3)), "bfloat16"), slot="1", number=number, of="c1", stack=stack,
+             flags=REQUIRES_GRAD)
     rank.row(forward, step, name, "None", slot="2", number=number, of="c1", stack=stack)
     rank.row(forward, step, name, "(1, 1)", slot="3", number=number, of="c1", stack=stack)
     rank.row(forward, step, name, "0.5", slot="4", number=number, of="c1", stack=stack)
@@ -174,6 +176,7 @@ def check_by_hand(run: Run):
             ("torch.Tensor.__mul__", FORWARD, INPUT, "0", None, 7, 3), ("torch.Tensor.__mul__", FORWARD, INPUT, "1", "[0, null, 2]", 7, 3),
             ("torch.Tensor.__mul__", FORWARD, KEYWORD, "n", "123456789012345678901", 7, 3), ("torch.Tensor.__mul__", FORWARD, OUTPUT, "0.0", None, 7, 3),
             ("torch.Tensor.__mul__", FORWARD, OUTPUT, "1", "None", 7, 3), ("torch.Tensor.__mul__", BACKWARD, OUTPUT, "0", None, 7, 3)])
+
         expect("elements are not looked for elsewhere", "elements" in found["rows"][5] or "without" in found["rows"][5], False)
         expect("figures", [found["rows"][0][field] for field in FIGURES], ["nan", "-inf", "nan", "3.5"])
     with open(run.path("hand", "step7", "proc42", "dump.json"), "w", encoding="utf-8") as stream:

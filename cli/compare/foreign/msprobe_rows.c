@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/compare/foreign/json_text.h"
+#include "cli/compare/foreign/msprobe_gradients.h"
 #include "cli/compare/foreign/msprobe_name.h"
 #include "cli/compare/foreign/python_text.h"
 
@@ -298,7 +299,8 @@ static int gradients_add(struct reader *reader, const struct building *call,
 /* The lists of a call. In the backward pass "output" holds the gradients of the inputs, which rows
  * have as those of the forward call's inputs. The parameters of a module are as the call read them,
  * before the step changed them: they are inputs of it. */
-static int lists_add(struct reader *reader, struct building *building, const json_t *call)
+static int lists_add(struct reader *reader, struct building *building, const char *name,
+		     const json_t *call)
 {
 	static const struct {
 		const char *key;
@@ -312,11 +314,17 @@ static int lists_add(struct reader *reader, struct building *building, const jso
 	    {"output", HK_DUMP_OUTPUT, HK_DUMP_INPUT, false},
 	};
 
+	bool backward = building->row.phase == HK_DUMP_BACKWARD;
+	bool inner = !backward || building->row.kind == HK_DUMP_MODULE ||
+		     hk_msprobe_gradients_are_of_inputs(reader->dump, name, call);
+
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
 		const json_t *list = json_object_get(call, lists[i].key);
-		bool backward = building->row.phase == HK_DUMP_BACKWARD;
 		building->row.role = backward ? lists[i].backward : lists[i].forward;
-		const char *slot = lists[i].is_parameters ? "parameters" : "";
+		bool of_node = backward && !inner && !strcmp(lists[i].key, "output");
+		const char *slot = lists[i].is_parameters ? "parameters"
+				   : of_node		  ? HK_MSPROBE_NODE
+							  : "";
 		int r = list ? value_add(reader, building, list, slot, DEPTH_MAX) : 0;
 		if (r < 0) {
 			return r;
@@ -382,7 +390,7 @@ static int call_add(struct reader *reader, const char *name, const json_t *call)
 	}
 	building.row.sequence = (*reader->sequence)++;
 	int r = forward_link(reader, &building);
-	return r < 0 ? r : lists_add(reader, &building, call);
+	return r < 0 ? r : lists_add(reader, &building, name, call);
 }
 
 /* ---- the directory ---- */

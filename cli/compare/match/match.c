@@ -195,10 +195,17 @@ static bool is_slot_of_size(const struct hk_dump_row *a, const struct hk_dump_ro
 	return is_slot(a, b) && a->statistics.count == b->statistics.count;
 }
 
+/* A tool's gradients of something inside of the call, not of its arguments. */
+static bool is_of_node(const struct hk_dump_row *row)
+{
+	return row->phase == HK_DUMP_BACKWARD && strncmp(row->slot, "node.", 5) == 0;
+}
+
 /* An argument may be passed by its place on one side and by keyword on the other. */
 static bool is_like(const struct hk_dump_row *a, const struct hk_dump_row *b)
 {
-	return (a->role == HK_DUMP_OUTPUT) == (b->role == HK_DUMP_OUTPUT) &&
+	return !is_of_node(a) && !is_of_node(b) &&
+	       (a->role == HK_DUMP_OUTPUT) == (b->role == HK_DUMP_OUTPUT) &&
 	       (a->dtype == HK_DTYPE_NONE) == (b->dtype == HK_DTYPE_NONE) &&
 	       a->statistics.count == b->statistics.count;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "cli/compare/foreign/msprobe_gradients.h"
 #include "cli/compare/foreign/msprobe_name.h"
 
 /* A forward call. */
@@ -159,12 +160,15 @@ size_t hk_msprobe_call_name(const struct hk_msprobe_call_names *names,
 		call =
 		    snprintf(text, HK_MSPROBE_CALL_BYTES, "%s.%" PRIu32 ".%s", api, number, phase);
 	}
+	size_t node = strlen(HK_MSPROBE_NODE ".");
+	const char *slot =
+	    strncmp(row->slot, HK_MSPROBE_NODE ".", node) ? row->slot : row->slot + node;
 	bool parameter = row->kind == HK_DUMP_MODULE && row->role == HK_DUMP_KEYWORD &&
 			 !strncmp(row->slot, "parameters.", strlen("parameters."));
 	snprintf(text + call, HK_MSPROBE_CALL_BYTES - (size_t)call, "%s.%s",
 		 parameter ? ""
 		 : output  ? ".output"
 			   : ".input",
-		 row->slot);
+		 slot);
 	return (size_t)call;
 }
