@@ -127,17 +127,23 @@ static void box_align(const struct align *align, struct box box)
 int hk_align(const uint64_t *a, size_t a_count, const uint64_t *b, size_t b_count, uint32_t *twins)
 {
 	struct align align = {.a = a, .b = b, .twins = twins};
-	int64_t *slots = calloc(2 * SLOTS, sizeof(*slots));
+	struct box box = {0, (int64_t)a_count, 0, (int64_t)b_count};
 
+	for (size_t i = 0; i < a_count; i++) {
+		twins[i] = HK_ALIGN_NONE;
+	}
+	/* Most sequences differ in little or nothing, and there are many. */
+	ends_pair(&align, &box);
+	if (box.a == box.a_end || box.b == box.b_end) {
+		return 0;
+	}
+	int64_t *slots = calloc(2 * SLOTS, sizeof(*slots));
 	if (!slots) {
 		return -ENOMEM;
 	}
 	align.forward = slots;
 	align.backward = slots + SLOTS;
-	for (size_t i = 0; i < a_count; i++) {
-		twins[i] = HK_ALIGN_NONE;
-	}
-	box_align(&align, (struct box){0, (int64_t)a_count, 0, (int64_t)b_count});
+	box_align(&align, box);
 	free(slots);
 	return 0;
 }

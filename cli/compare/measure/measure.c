@@ -18,14 +18,21 @@ static bool is_same_number(const char *a, const char *b)
 	return *a && *b && !*a_end && !*b_end && (x == y || (isnan(x) && isnan(y)));
 }
 
+/* A program in another precision asks for another dtype. */
+static bool are_precisions(const char *a, const char *b)
+{
+	return hk_dtype_parse(a) >= HK_DTYPE_F16 && hk_dtype_parse(b) >= HK_DTYPE_F16;
+}
+
 static void scalar_measure(struct hk_match *match, const struct hk_dump_row *a,
 			   const struct hk_dump_row *b)
 {
 	bool same = strcmp(a->scalar, b->scalar) == 0 || is_same_number(a->scalar, b->scalar);
+	bool agrees = same || are_precisions(a->scalar, b->scalar);
 
 	match->why = HK_WHY_SCALAR;
-	match->level = same ? HK_MATCH_EQUAL : HK_MATCH_DIFFERS;
-	match->error = same ? 0 : NAN;
+	match->level = same ? HK_MATCH_EQUAL : agrees ? HK_MATCH_AGREES : HK_MATCH_DIFFERS;
+	match->error = agrees ? 0 : NAN;
 }
 
 /* ---- verdicts ---- */
