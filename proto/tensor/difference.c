@@ -5,6 +5,7 @@
 
 #include "tensor/float_mode.h"
 #include "tensor/pairs.h"
+#include "tensor/real.h"
 #include "tensor/walk.h"
 #include "tensor/widen.h"
 
@@ -15,6 +16,8 @@
 #define DISTANCES 65 /* 0, up to 1, up to 2, up to 4, ... ULP */
 
 struct comparison {
+	double scale; /* elements are multiplied by it; a power of two */
+	hk_widen *widen_a, *widen_b;
 	hk_pairs_add *add;
 	struct hk_rounding rounding;
 	uint64_t explained; /* ULP that the rounding of the narrower dtype explains */
@@ -26,16 +29,6 @@ struct comparison {
 	struct hk_pair_sums sums;
 	struct hk_difference *difference;
 };
-
-static bool is_finite(double x)
-{
-	return x - x == 0;
-}
-
-static double absolute(double x)
-{
-	return x < 0 ? -x : x;
-}
 
 static bool are_finite(const double *x, size_t count)
 {
@@ -64,12 +57,12 @@ static void take_out_special(struct comparison *comparison, double *a, double *b
 	struct hk_difference *difference = comparison->difference;
 
 	for (size_t i = 0; i < count; i++) {
-		if (is_finite(a[i]) && is_finite(b[i])) {
+		if (hk_is_finite(a[i]) && hk_is_finite(b[i])) {
 			continue;
 		}
 		bool equal = a[i] == b[i] || (a[i] != a[i] && b[i] != b[i]);
-		difference->only_a += !equal && !is_finite(a[i]);
-		difference->only_b += !equal && !is_finite(b[i]);
+		difference->only_a += !equal && !hk_is_finite(a[i]);
+		difference->only_b += !equal && !hk_is_finite(b[i]);
 		comparison->apart += !equal;
 		comparison->finite--;
 		a[i] = b[i] = 0;
@@ -111,7 +104,7 @@ static void find_largest(struct comparison *comparison, const double *a, const d
 	}
 	difference->max_abs = comparison->sums.max_abs;
 	for (size_t i = 0; i < count; i++) {
-		if (absolute(a[i] - b[i]) == difference->max_abs) {
+		if (hk_absolute(a[i] - b[i]) == difference->max_abs) {
 			difference->max_abs_at = at + i;
 			return;
 		}
@@ -179,13 +172,14 @@ static void conclude_norms(const struct comparison *comparison)
 	double norm_a = __builtin_sqrt(total(sums->squares_a));
 	double norm_b = __builtin_sqrt(total(sums->squares_b));
 	double dot = total(sums->dot), finite = (double)comparison->finite;
+	double none = EPSILON * comparison->scale;
 
 	difference->cosine = cosine_of(dot, norm_a, norm_b, 0);
-	difference->cosine_half = 0.5 + 0.5 * cosine_of(dot, norm_a, norm_b, EPSILON);
+	difference->cosine_half = 0.5 + 0.5 * cosine_of(dot, norm_a, norm_b, none);
 	if (difference->count == 1) {
 		difference->cosine_half = 1;
 	}
-	difference->euclidean = __builtin_sqrt(total(sums->squares));
+	difference->euclidean = __builtin_sqrt(total(sums->squares)) / comparison->scale;
 	difference->rmse = finite > 0 ? difference->euclidean / __builtin_sqrt(finite) : 0;
 }
 
@@ -195,7 +189,6 @@ static void conclude(struct comparison *comparison)
 	struct hk_difference *difference = comparison->difference;
 	uint64_t count = difference->count, apart = comparison->apart;
 
-	conclude_norms(comparison);
 	difference->max_rel = sums->max_rel;
 	difference->mape = 100 * total(sums->relative) / (double)sums->relatives;
 	if (!sums->relatives) {
@@ -209,8 +202,14 @@ static void conclude(struct comparison *comparison)
 	difference->median_ulp_bound = median_bound(comparison, count - apart);
 }
 
-static void add_all(struct comparison *comparison, struct hk_walk *a, struct hk_walk *b,
-		    enum hk_dtype dtype_a, enum hk_dtype dtype_b)
+static void scale_by(double *x, size_t count, double scale)
+{
+	for (size_t i = 0; i < count; i++) {
+		x[i] *= scale;
+	}
+}
+
+static void add_all(struct comparison *comparison, struct hk_walk *a, struct hk_walk *b)
 {
 	uint8_t buffer[PIECE * sizeof(double)];
 	double of_a[PIECE], of_b[PIECE];
@@ -219,9 +218,13 @@ static void add_all(struct comparison *comparison, struct hk_walk *a, struct hk_
 
 	while (a->left) {
 		const void *piece = hk_walk_next(a, buffer, PIECE, &count);
-		hk_widen(dtype_a, piece, count, of_a);
+		comparison->widen_a(piece, count, of_a);
 		piece = hk_walk_next(b, buffer, PIECE, &count);
-		hk_widen(dtype_b, piece, count, of_b);
+		comparison->widen_b(piece, count, of_b);
+		if (comparison->scale != 1) {
+			scale_by(of_a, count, comparison->scale);
+			scale_by(of_b, count, comparison->scale);
+		}
 		add_piece(comparison, of_a, of_b, count, at);
 		at += count;
 	}
@@ -238,25 +241,100 @@ static hk_pairs_add *best_add(struct hk_rounding rounding)
 	return hk_pairs_add_plain;
 }
 
-int hk_difference_take(const struct hk_tensor *a, const struct hk_tensor *b,
-		       struct hk_difference *difference)
+/* Compares with the elements multiplied by SCALE, with the loops ADD or, if NULL, the best ones. */
+static int compare(const struct hk_tensor *a, const struct hk_tensor *b, hk_pairs_add *add,
+		   double scale, struct comparison *comparison, struct hk_difference *difference)
 {
 	struct hk_walk walk_a, walk_b;
 
+	/* Walks have nothing to release before their first step. */
 	if (hk_walk_start(&walk_a, a) || hk_walk_start(&walk_b, b) || walk_a.left != walk_b.left) {
 		return -EINVAL;
 	}
 	struct hk_rounding rounding = hk_rounding_of(hk_rounding_narrower(a->dtype, b->dtype));
-	struct comparison comparison = {
-	    .add = best_add(rounding),
+	*comparison = (struct comparison){
+	    .scale = scale,
+	    .widen_a = hk_widen_function(hk_kernels_best(), a->dtype),
+	    .widen_b = hk_widen_function(hk_kernels_best(), b->dtype),
+	    .add = add ? add : best_add(rounding),
 	    .rounding = rounding,
 	    .explained = rounding.digits && a->dtype == b->dtype,
 	    .difference = difference,
 	};
-	uint64_t mode = hk_float_mode_enter();
 	*difference = (struct hk_difference){.count = walk_a.left};
-	add_all(&comparison, &walk_a, &walk_b, a->dtype, b->dtype);
-	conclude(&comparison);
-	hk_float_mode_leave(mode);
+	add_all(comparison, &walk_a, &walk_b);
+	hk_walk_end(&walk_a);
+	hk_walk_end(&walk_b);
 	return 0;
+}
+
+/* The largest absolute value of a tensor, 0 without one. */
+static double largest(const struct hk_tensor *tensor)
+{
+	struct hk_statistics statistics;
+
+	if (hk_statistics_take(tensor, &statistics) || !(statistics.min <= statistics.max)) {
+		return 0;
+	}
+	return statistics.max > -statistics.min ? statistics.max : -statistics.min;
+}
+
+/* Once more, scaled, where doubles have no room for the squares; for the norms alone. */
+static void conclude_scaled_norms(const struct comparison *first, const struct hk_tensor *a,
+				  const struct hk_tensor *b)
+{
+	double of_a = largest(a), of_b = largest(b), most = of_a > of_b ? of_a : of_b;
+	struct hk_difference *difference = first->difference, norms;
+	struct comparison scaled;
+
+	if (most == 0 || compare(a, b, first->add, hk_scale_of(most), &scaled, &norms)) {
+		conclude_norms(first);
+		return;
+	}
+	conclude_norms(&scaled);
+	difference->cosine = norms.cosine;
+	difference->cosine_half = norms.cosine_half;
+	difference->euclidean = norms.euclidean;
+	difference->rmse = norms.rmse;
+}
+
+/* Only squares of 64-bit numbers may have no room. */
+static bool has_room(const struct comparison *comparison, enum hk_dtype a, enum hk_dtype b)
+{
+	const struct hk_pair_sums *sums = &comparison->sums;
+
+	return (a != HK_DTYPE_F64 && b != HK_DTYPE_F64) ||
+	       (hk_squares_are_exact(total(sums->squares_a)) &&
+		hk_squares_are_exact(total(sums->squares_b)) && hk_is_finite(total(sums->squares)));
+}
+
+static int take(const struct hk_tensor *a, const struct hk_tensor *b, hk_pairs_add *add,
+		struct hk_difference *difference)
+{
+	struct comparison comparison;
+	uint64_t mode = hk_float_mode_enter();
+	int error = compare(a, b, add, 1, &comparison, difference);
+
+	if (!error) {
+		if (has_room(&comparison, a->dtype, b->dtype)) {
+			conclude_norms(&comparison);
+		} else {
+			conclude_scaled_norms(&comparison, a, b);
+		}
+		conclude(&comparison);
+	}
+	hk_float_mode_leave(mode);
+	return error;
+}
+
+int hk_difference_take(const struct hk_tensor *a, const struct hk_tensor *b,
+		       struct hk_difference *difference)
+{
+	return take(a, b, NULL, difference);
+}
+
+int hk_difference_take_plain(const struct hk_tensor *a, const struct hk_tensor *b,
+			     struct hk_difference *difference)
+{
+	return take(a, b, hk_pairs_add_plain, difference);
 }

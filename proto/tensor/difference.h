@@ -39,4 +39,8 @@ struct hk_difference {
 int hk_difference_take(const struct hk_tensor *a, const struct hk_tensor *b,
 		       struct hk_difference *difference);
 
+/* The same in plain C, with the same bits: for tests. */
+int hk_difference_take_plain(const struct hk_tensor *a, const struct hk_tensor *b,
+			     struct hk_difference *difference);
+
 #endif

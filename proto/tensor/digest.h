@@ -1,15 +1,22 @@
-/* digest.h: 64 bits of the elements' bytes in logical order. Internal.
+/* digest.h: 64 bits of the elements' bytes in logical order. Internal; part of the dump's format.
  *
- * A block of HK_BLOCK_BYTES is summed up in lanes of 64 bits, from which a number is made by
- * mixing; the numbers of the blocks are mixed one after another, then the number of elements and
- * the dtype. The last stripe is filled up with zero bytes. Words are read as little-endian numbers:
- * on a big-endian machine a digest has another value.
+ * The bytes are cut into blocks of HK_BLOCK_BYTES, these into stripes of 8 little-endian words of
+ * 64 bits. The last stripe is filled up with zero bytes. Sums and products are modulo 2^64:
+ *
+ *   mix(x):   x = (x ^ x >> 32) * A;  x = (x ^ x >> 29) * B;  x ^ x >> 31
+ *   word w, of lane i of the block's stripe s:  x = w ^ (key[i] + s * STEP);
+ *             product[i] += (x mod 2^32) * (x >> 32);  plain[i] += w
+ *   block:    sum over i of mix(product[i] + key[i]) + mix(plain[i] ^ key[i] rotated left by 23)
+ *   state:    C before the first block, then mix(state rotated left by 27, times C, plus the block)
+ *   digest:   mix(mix(state ^ count * B) + dtype * C)
+ *
+ * digest.c has the keys, A, B and C; loops/kernels.h has STEP.
  */
 #ifndef HK_TENSOR_DIGEST_H
 #define HK_TENSOR_DIGEST_H
 
 #include "tensor/dtype.h"
-#include "tensor/kernels.h"
+#include "tensor/loops/kernels.h"
 
 struct hk_digest {
 	uint64_t state;

@@ -2,7 +2,7 @@
 #ifndef HK_TENSOR_MOMENTS_H
 #define HK_TENSOR_MOMENTS_H
 
-#include "tensor/kernels.h"
+#include "tensor/loops/kernels.h"
 
 /* Of one block: its number of finite elements, their sum, sum of squares, and sum of squared
  * differences from their mean. */

@@ -1,9 +1,6 @@
 #include "tensor/pairs.h"
 
-static double absolute(double x)
-{
-	return x < 0 ? -x : x;
-}
+#include "tensor/real.h"
 
 static uint64_t distance_of(struct hk_rounding rounding, double a, double b)
 {
@@ -14,7 +11,7 @@ static uint64_t distance_of(struct hk_rounding rounding, double a, double b)
 
 static void add_relative(struct hk_pair_sums *sums, unsigned lane, double apart, double b)
 {
-	double relative = apart / absolute(b);
+	double relative = apart / hk_absolute(b);
 
 	sums->relatives++;
 	sums->relative[lane] += relative;
@@ -28,7 +25,7 @@ void hk_pairs_add_plain(const double *a, const double *b, size_t count, struct h
 {
 	for (size_t i = 0; i < count; i++) {
 		unsigned lane = i % HK_PAIR_LANES;
-		double apart = absolute(a[i] - b[i]);
+		double apart = hk_absolute(a[i] - b[i]);
 		sums->equal += apart == 0;
 		sums->dot[lane] += a[i] * b[i];
 		sums->squares_a[lane] += a[i] * a[i];

@@ -80,5 +80,6 @@ static int64_t number_of_positive(struct hk_rounding rounding, double x)
 
 int64_t hk_rounding_number(struct hk_rounding rounding, double x)
 {
-	return x < 0 ? -number_of_positive(rounding, -x) : number_of_positive(rounding, x);
+	/* A zero that is added takes the sign from a zero. */
+	return x < 0 ? -number_of_positive(rounding, -x) : number_of_positive(rounding, x + 0.0);
 }

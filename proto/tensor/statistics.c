@@ -6,6 +6,7 @@
 #include "tensor/digest.h"
 #include "tensor/float_mode.h"
 #include "tensor/moments.h"
+#include "tensor/real.h"
 #include "tensor/walk.h"
 #include "tensor/widen.h"
 
@@ -13,43 +14,24 @@
 /* Where the sum of squares exceeds what is wanted, the squared differences from the mean, by more,
  * its rounding errors would show: the block is summed once more, around its mean. */
 #define ILL_CONDITIONED 0x1p-16
-/* Squares of doubles below lose digits. */
-#define SQUARES_LEAST 0x1p-900
 
 struct taking {
 	const struct hk_kernels *kernels;
 	enum hk_dtype dtype;
+	hk_widen *widen;
+	hk_take *take; /* NULL: elements are widened first */
 	size_t size;
 	double scale; /* elements are multiplied by it; a power of two */
 	struct hk_moments moments;
 	struct hk_digest digest;
+	struct hk_specials specials;
 	struct hk_statistics *statistics;
 };
 
-static bool is_finite(double x)
-{
-	return x - x == 0;
-}
-
-/* Keeps the finite ones of COUNT elements, scaled, then moved by -SHIFT, and returns how many. */
-static size_t keep_finite(const struct taking *taking, double *x, size_t count, double shift)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		double value = x[i];
-		x[kept] = value * taking->scale - shift;
-		kept += is_finite(value);
-	}
-	return kept;
-}
-
-static void count_special(struct hk_statistics *statistics, const double *x, size_t count)
+static void move_and_scale(double *x, size_t count, double scale, double shift)
 {
 	for (size_t i = 0; i < count; i++) {
-		statistics->nans += x[i] != x[i];
-		statistics->positive_infs += x[i] == __builtin_inf();
-		statistics->negative_infs += x[i] == -__builtin_inf();
+		x[i] = x[i] * scale - shift;
 	}
 }
 
@@ -62,10 +44,10 @@ static void sum_doubles(const struct taking *taking, const double *x, size_t cou
 	hk_sums_add_rest(sums, x + groups * HK_LANES, count % HK_LANES);
 }
 
-/* The slow way: any dtype, with or without numbers that are not finite, which it counts if COUNTS,
+/* The slow way: any dtype, with or without numbers that are not finite, which SPECIALS counts,
  * around SHIFT. Returns the number of finite elements. */
-static size_t sum_finite(struct taking *taking, const uint8_t *block, size_t count, double shift,
-			 bool counts, struct hk_sums *sums)
+static size_t sum_finite(const struct taking *taking, const uint8_t *block, size_t count,
+			 double shift, struct hk_specials *specials, struct hk_sums *sums)
 {
 	double x[PIECE];
 	size_t finite = 0;
@@ -73,11 +55,11 @@ static size_t sum_finite(struct taking *taking, const uint8_t *block, size_t cou
 	hk_sums_start(sums);
 	for (size_t part; count; count -= part, block += part * taking->size) {
 		part = count < PIECE ? count : PIECE;
-		hk_widen(taking->dtype, block, part, x);
-		if (counts) {
-			count_special(taking->statistics, x, part);
+		taking->widen(block, part, x);
+		size_t kept = taking->kernels->keep_finite(x, part, specials);
+		if (shift != 0 || taking->scale != 1) {
+			move_and_scale(x, kept, taking->scale, shift);
 		}
-		size_t kept = keep_finite(taking, x, part, shift);
 		sum_doubles(taking, x, kept, sums);
 		finite += kept;
 	}
@@ -107,7 +89,7 @@ static void sum_widened(const struct taking *taking, const uint8_t *block, size_
 
 	for (size_t part; count; count -= part, block += part * taking->size) {
 		part = count < PIECE ? count : PIECE;
-		hk_widen(taking->dtype, block, part, x);
+		taking->widen(block, part, x);
 		sum_doubles(taking, x, part, sums);
 	}
 }
@@ -116,13 +98,12 @@ static void sum_widened(const struct taking *taking, const uint8_t *block, size_
 static void take_block(const struct taking *taking, const uint8_t *block, size_t count,
 		       struct hk_sums *sums, struct hk_digest_lanes *lanes)
 {
-	hk_take *take = take_function(taking->kernels, taking->dtype);
 	size_t bytes = count * taking->size, chunks = bytes / HK_CHUNK;
 	size_t rest = bytes % HK_CHUNK;
 
 	hk_sums_start(sums);
-	if (take) {
-		take(block, chunks, sums, lanes);
+	if (taking->take) {
+		taking->take(block, chunks, sums, lanes);
 		sum_widened(taking, block + bytes - rest, rest / taking->size, sums);
 	} else {
 		taking->kernels->digest(block, 0, chunks * (HK_CHUNK / HK_STRIPE), lanes);
@@ -154,8 +135,9 @@ static void add_sums(struct taking *taking, const uint8_t *block, size_t count, 
 	if (sums->min == sums->max) {
 		one.apart = 0;
 	} else if (one.apart < one.squares * ILL_CONDITIONED) {
+		struct hk_specials counted = {0};
 		struct hk_sums around;
-		sum_finite(taking, block, count, one.sum / one.count, false, &around);
+		sum_finite(taking, block, count, one.sum / one.count, &counted, &around);
 		one.apart = squares_apart(one.count, hk_sums_total(around.sum),
 					  hk_sums_total(around.squares));
 	}
@@ -171,8 +153,8 @@ static void add_block(struct taking *taking, const uint8_t *block, size_t count)
 
 	take_block(taking, block, count, &sums, &lanes);
 	hk_digest_add(&taking->digest, &lanes);
-	if (!is_finite(hk_sums_total(sums.squares))) {
-		finite = sum_finite(taking, block, count, 0, true, &sums);
+	if (!hk_is_finite(hk_sums_total(sums.squares))) {
+		finite = sum_finite(taking, block, count, 0, &taking->specials, &sums);
 	}
 	add_sums(taking, block, count, finite, &sums);
 	statistics->min = sums.min < statistics->min ? sums.min : statistics->min;
@@ -183,8 +165,9 @@ static void add_block(struct taking *taking, const uint8_t *block, size_t count)
 /* Again, for the moments alone: scaled. */
 static void add_scaled_block(struct taking *taking, const uint8_t *block, size_t count)
 {
+	struct hk_specials counted = {0};
 	struct hk_sums sums;
-	size_t finite = sum_finite(taking, block, count, 0, false, &sums);
+	size_t finite = sum_finite(taking, block, count, 0, &counted, &sums);
 
 	add_sums(taking, block, count, finite, &sums);
 }
@@ -207,6 +190,7 @@ static int add_blocks(struct taking *taking, const struct hk_tensor *tensor,
 		const void *block = hk_walk_next(&walk, buffer, HK_BLOCK_BYTES / walk.size, &count);
 		add(taking, block, count);
 	}
+	hk_walk_end(&walk);
 	return 0;
 }
 
@@ -216,6 +200,9 @@ static void conclude(struct taking *taking)
 	const struct hk_moments *moments = &taking->moments;
 	double nan = __builtin_nan("");
 
+	statistics->nans = taking->specials.nans;
+	statistics->positive_infs = taking->specials.positive_infs;
+	statistics->negative_infs = taking->specials.negative_infs;
 	if (moments->count == 0) {
 		statistics->min = statistics->max = statistics->mean = statistics->deviation = nan;
 		statistics->l2 = 0;
@@ -227,35 +214,40 @@ static void conclude(struct taking *taking)
 	statistics->mean = hk_moments_mean(moments) / taking->scale;
 	statistics->l2 = __builtin_sqrt(hk_moments_squares(moments)) / taking->scale;
 	statistics->deviation = __builtin_sqrt(moments->apart / moments->count) / taking->scale;
+	if (statistics->min == statistics->max) {
+		statistics->mean = statistics->min;
+		statistics->deviation = 0;
+	}
 }
 
-/* The power of two that brings the largest absolute value near 1; 1 where squares are no problem.
- */
+/* 1 where squares are no problem. */
 static double needed_scale(const struct taking *taking)
 {
 	const struct hk_moments *moments = &taking->moments;
-	double squares = hk_moments_squares(moments), scale = 1;
 	double min = taking->statistics->min, max = taking->statistics->max;
 	double most = max > -min ? max : -min;
 
 	if (taking->dtype != HK_DTYPE_F64 || moments->count == 0 || most == 0 ||
-	    (is_finite(squares) && squares >= SQUARES_LEAST)) {
+	    hk_squares_are_exact(hk_moments_squares(moments))) {
 		return 1;
 	}
-	while (most * scale > 1) {
-		scale *= 0.5;
-	}
-	while (most * scale < 0.5 && scale < 0x1p1022) {
-		scale *= 2;
-	}
-	return scale;
+	return hk_scale_of(most);
 }
 
 int hk_statistics_take_with(const struct hk_kernels *kernels, const struct hk_tensor *tensor,
 			    struct hk_statistics *statistics)
 {
+	if (!hk_dtype_bytes(tensor->dtype)) {
+		return -EINVAL;
+	}
 	struct taking taking = {
-	    .kernels = kernels, .dtype = tensor->dtype, .scale = 1, .statistics = statistics};
+	    .kernels = kernels,
+	    .dtype = tensor->dtype,
+	    .widen = hk_widen_function(kernels, tensor->dtype),
+	    .take = take_function(kernels, tensor->dtype),
+	    .scale = 1,
+	    .statistics = statistics,
+	};
 	uint64_t mode = hk_float_mode_enter();
 
 	*statistics = (struct hk_statistics){.min = __builtin_inf(), .max = -__builtin_inf()};

@@ -26,7 +26,7 @@ struct hk_statistics {
  * bytes beyond 2^63. */
 int hk_statistics_take(const struct hk_tensor *tensor, struct hk_statistics *statistics);
 
-/* The same with one of the kinds of loops of kernels.h: for tests and benches. */
+/* The same with one of the kinds of loops of loops/kernels.h: for tests and benches. */
 struct hk_kernels;
 int hk_statistics_take_with(const struct hk_kernels *kernels, const struct hk_tensor *tensor,
 			    struct hk_statistics *statistics);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "tensor/real.h"
 #include "tensor/rounding.h"
 
 /* Where the sums of two tensors are as near as this, they have the same addends: one element that
@@ -34,11 +35,6 @@ static bool is_known(double x)
 	return x == x;
 }
 
-static double absolute(double x)
-{
-	return x < 0 ? -x : x;
-}
-
 static double larger(double a, double b)
 {
 	return a > b ? a : b;
@@ -46,7 +42,7 @@ static double larger(double a, double b)
 
 static double largest(const struct hk_statistics *statistics)
 {
-	double most = larger(absolute(statistics->min), absolute(statistics->max));
+	double most = larger(hk_absolute(statistics->min), hk_absolute(statistics->max));
 
 	return is_known(most) ? most : 0;
 }
@@ -104,12 +100,12 @@ static bool judge_special(const struct judging *judging, enum hk_verdict *verdic
 
 	if (a->nans != b->nans || a->positive_infs != b->positive_infs ||
 	    a->negative_infs != b->negative_infs) {
-		*verdict = say(judging, HK_VERDICT_DIFFERS,
-			       "%llu NaN and %llu Inf in A, %llu NaN and %llu Inf in B",
-			       (unsigned long long)a->nans,
-			       (unsigned long long)(a->positive_infs + a->negative_infs),
-			       (unsigned long long)b->nans,
-			       (unsigned long long)(b->positive_infs + b->negative_infs));
+		*verdict =
+		    say(judging, HK_VERDICT_DIFFERS,
+			"%llu NaN, %llu +Inf, %llu -Inf; in B %llu NaN, %llu +Inf, %llu -Inf",
+			(unsigned long long)a->nans, (unsigned long long)a->positive_infs,
+			(unsigned long long)a->negative_infs, (unsigned long long)b->nans,
+			(unsigned long long)b->positive_infs, (unsigned long long)b->negative_infs);
 		return true;
 	}
 	if (difference && (difference->only_a || difference->only_b)) {
@@ -122,17 +118,19 @@ static bool judge_special(const struct judging *judging, enum hk_verdict *verdic
 	return false;
 }
 
+/* Integers of one dtype with other digests differ, even if only beyond the digits of a double. */
 static enum hk_verdict judge_integers(const struct judging *judging)
 {
 	const struct hk_statistics *a = judging->a->statistics, *b = judging->b->statistics;
+	bool differ = judging->a->dtype == judging->b->dtype && a->digest && b->digest;
 
-	if (judging->difference) {
+	if (judging->difference && (!differ || judging->difference->equal < a->count)) {
 		uint64_t other = a->count - judging->difference->equal;
 		return say(judging, other ? HK_VERDICT_DIFFERS : HK_VERDICT_AGREES,
 			   "%llu of %llu integers differ", (unsigned long long)other,
 			   (unsigned long long)a->count);
 	}
-	if (judging->a->dtype == judging->b->dtype && a->digest && b->digest) {
+	if (differ) {
 		return say(judging, HK_VERDICT_DIFFERS, "integers differ: other digests");
 	}
 	if (is_same_as_known(a->min, b->min) && is_same_as_known(a->max, b->max) &&
@@ -141,8 +139,8 @@ static enum hk_verdict judge_integers(const struct judging *judging)
 			   "integers with the same min, max and mean; elements not compared");
 	}
 	return say(judging, HK_VERDICT_DIFFERS,
-		   "integers with min %g, max %g, mean %g; B: %g, %g, %g", a->min, a->max, a->mean,
-		   b->min, b->max, b->mean);
+		   "integers with min %g, max %g, mean %g; in B %g, %g, %g", a->min, a->max,
+		   a->mean, b->min, b->max, b->mean);
 }
 
 /* By the elements. The tail of a reason says how many of them are apart. */
@@ -186,16 +184,17 @@ static bool shows_each_rounding(const struct judging *judging)
 	return digits && digits < SAME_SUM_BITS && count >> (SAME_SUM_BITS - digits) == 0;
 }
 
-/* Other digests with the same sums: a transposition. */
+/* Other digests with the same sums: a transposition. Signs of zeros and bits of NaN change the
+ * digest too, which is no fault. */
 static bool is_reordered(const struct judging *judging)
 {
 	const struct hk_statistics *a = judging->a->statistics, *b = judging->b->statistics;
 
 	return judging->a->dtype == judging->b->dtype && a->digest && b->digest &&
-	       a->digest != b->digest && shows_each_rounding(judging) && a->zeros == b->zeros &&
-	       a->min == b->min && a->max == b->max && a->min != a->max &&
-	       absolute(a->mean - b->mean) <= SAME_SUM * scale_of(b) &&
-	       absolute(a->l2 - b->l2) <= SAME_SUM * b->l2;
+	       a->digest != b->digest && shows_each_rounding(judging) && !a->zeros && !b->zeros &&
+	       !a->nans && a->min == b->min && a->max == b->max && a->min != a->max &&
+	       hk_absolute(a->mean - b->mean) <= SAME_SUM * scale_of(b) &&
+	       hk_absolute(a->l2 - b->l2) <= SAME_SUM * b->l2;
 }
 
 struct figure {
@@ -226,7 +225,7 @@ static enum hk_verdict judge_statistics(const struct judging *judging)
 			   "the same numbers in another order: other digests, same statistics");
 	}
 	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
-		double apart = absolute(figures[i].a - figures[i].b);
+		double apart = hk_absolute(figures[i].a - figures[i].b);
 		compared += is_known(apart);
 		if (apart > figures[i].allowed) {
 			return say(judging, HK_VERDICT_DIFFERS,

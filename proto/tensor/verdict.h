@@ -20,7 +20,7 @@ struct hk_verdict_side {
 	const struct hk_statistics *statistics;
 };
 
-#define HK_VERDICT_ROOM 160 /* bytes that every reason fits in */
+#define HK_VERDICT_ROOM 192 /* bytes that every reason fits in */
 
 /* Judges A by the reference B. DIFFERENCE is that of their elements, or NULL: then their statistics
  * are compared. *REASON becomes an English text in ASCII, without a full stop. */

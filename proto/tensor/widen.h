@@ -1,13 +1,12 @@
-/* widen.h: elements of any dtype as doubles, and doubles rounded to a dtype. Internal. */
+/* widen.h: elements of any dtype as doubles. Internal. */
 #ifndef HK_TENSOR_WIDEN_H
 #define HK_TENSOR_WIDEN_H
 
-#include <stdint.h>
-
 #include "tensor/dtype.h"
+#include "tensor/loops/kernels.h"
 
-/* COUNT elements at FROM, which need not be aligned. Exact, but for 64-bit integers beyond 2^53:
- * those become the nearest double. */
-void hk_widen(enum hk_dtype dtype, const void *from, size_t count, double *to);
+/* The function that makes doubles of elements of a known DTYPE. Exact, but for 64-bit integers
+ * beyond 2^53: those become the nearest double. */
+hk_widen *hk_widen_function(const struct hk_kernels *kernels, enum hk_dtype dtype);
 
 #endif

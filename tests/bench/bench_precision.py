@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-STEPS, ROUNDS = 15, 4
+STEPS, ROUNDS = 25, 4
 LIMIT_MS, TIMES = 2.0, 5.0
 
 

@@ -65,10 +65,10 @@ class Library:
     def statistics(self, array, dtype, kernels=None):
         return self.statistics_of(tensor_of(array, dtype), kernels)
 
-    def difference(self, a, dtype_a, b, dtype_b):
+    def difference(self, a, dtype_a, b, dtype_b, plain=False):
         got = Difference()
         of_a, of_b = tensor_of(a, dtype_a), tensor_of(b, dtype_b)
-        error = self.native.numbers_difference(ctypes.byref(of_a), ctypes.byref(of_b), ctypes.byref(got))
+        error = self.native.numbers_difference(ctypes.byref(of_a), ctypes.byref(of_b), ctypes.byref(got), int(plain))
         return got if error == 0 else error
 
     def rule(self):
@@ -76,7 +76,7 @@ class Library:
 
     def verdict(self, a, dtype_a, b, dtype_b, elements=True, least=None):
         """"agrees", "differs" or "not compared", and why."""
-        reason = ctypes.create_string_buffer(160)
+        reason = ctypes.create_string_buffer(192)
         of_a, of_b = tensor_of(a, dtype_a), tensor_of(b, dtype_b)
         got = self.native.numbers_verdict(ctypes.byref(of_a), ctypes.byref(of_b), DTYPES[least][0] if least else 0, int(elements), reason)
         return ("agrees", "differs", "not compared")[got], reason.value.decode()
@@ -129,3 +129,38 @@ def array_of(values, dtype):
         code = np.abs(np.abs(values)[..., None] - table).argmin(-1)
         return (code + np.where(np.signbit(values), 128, 0)).astype(np.uint8)
     return values.astype(DTYPES[dtype][1])
+
+
+KEYS = np.array([0x1421c5c28f0eaebb, 0x1ae2488d69c497c3, 0x443d7270ceb6149d, 0x5b35482af9941353,
+                 0xc75c520935d976cf, 0x140ffb78f150a765, 0xf4e7e155d282155f, 0xf21a454d82ec5d6b], np.uint64)
+STEP, MIX_A, MIX_B, MIX_C = 0x362f5a9cac63a5b7, 0xee1a6c9402d67513, 0x1921b3c4e5d819f1, 0xd144895c3c49c1fb
+WORD = (1 << 64) - 1
+
+
+def mix(x):
+    x = (x ^ x >> 32) * MIX_A & WORD
+    x = (x ^ x >> 29) * MIX_B & WORD
+    return x ^ x >> 31
+
+
+def rotated(x, bits):
+    return (x << bits | x >> (64 - bits)) & WORD
+
+
+def block_number(block):
+    """Of up to 16 KiB, as digest.h defines it."""
+    words = np.frombuffer(block + bytes(-len(block) % 64), "<u8").reshape(-1, 8)
+    stripes = np.arange(len(words), dtype=np.uint64)[:, None]
+    x = words ^ (KEYS + stripes * np.uint64(STEP))
+    product = ((x & np.uint64(0xffffffff)) * (x >> np.uint64(32))).sum(0, dtype=np.uint64)
+    plain = words.sum(0, dtype=np.uint64)
+    lanes = zip((int(v) for v in product), (int(v) for v in plain), (int(v) for v in KEYS))
+    return sum(mix((p + key) & WORD) + mix(w ^ rotated(key, 23)) for p, w, key in lanes) & WORD
+
+
+def digest_of(array, dtype):
+    """The digest by its definition, by NumPy and Python's integers."""
+    data, state = np.ascontiguousarray(array).tobytes(), MIX_C
+    for at in range(0, len(data), 16384):
+        state = mix((rotated(state, 27) * MIX_C + block_number(data[at:at + 16384])) & WORD)
+    return mix((mix(state ^ (array.size * MIX_B & WORD)) + DTYPES[dtype][0] * MIX_C) & WORD)

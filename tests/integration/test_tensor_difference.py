@@ -89,6 +89,7 @@ def truth(x, y, dtype_a, dtype_b):
 
 def check(library, what, a, dtype_a, b, dtype_b):
     got = library.difference(a, dtype_a, b, dtype_b)
+    expect(f"{what}, {dtype_a} and {dtype_b}, by plain C", str(library.difference(a, dtype_a, b, dtype_b, plain=True)), str(got))
     with np.errstate(all="ignore"):
         want = truth(values_of(a, dtype_a), values_of(b, dtype_b), dtype_a, dtype_b)
     for name in EXACT + NEAR:
@@ -143,6 +144,16 @@ def check_random_bits(library, random):
     expect("all explained", library.difference(rounded, "float32", array_of(rounded, "bfloat16"), "bfloat16").within_dtype, 1.0)
 
 
+def check_magnitudes(library, random):
+    """Numbers whose squares are beyond a double's range: NumPy's extended precision has room for them."""
+    x = random.normal(size=1500)
+    for scale in (1e300, 1e170, 1e-170, 1e-300, 1e-310):
+        a, b = x * scale, x * (1 + random.normal(size=1500) * 0.01) * scale
+        for special in ([], [np.nan, np.inf]):
+            check(library, f"scale {scale}", np.append(a, special), "float64", np.append(b, special), "float64")
+    check(library, "zeros and huge", np.zeros(5), "float64", np.full(5, 1e200), "float64")
+
+
 def check_layouts(library, random):
     base = random.normal(size=(60, 70)).astype(np.float32)
     other = (base * 1.001).astype(np.float32)
@@ -157,6 +168,7 @@ def test(run):
     check_dtypes(library, random)
     check_special(library, random)
     check_random_bits(library, random)
+    check_magnitudes(library, random)
     check_layouts(library, random)
 
 

@@ -9,7 +9,7 @@ import tempfile
 import numpy as np
 
 from harness import expect, expect_true, main
-from tensor_library import DTYPES, FLOATS, Library, Tensor, array_of, tensor_of, values_of
+from tensor_library import DTYPES, FLOATS, Library, Tensor, array_of, digest_of, tensor_of, values_of
 
 EXACT = ["count", "nans", "positive_infs", "negative_infs", "zeros", "min", "max"]
 RELATIVE = 1e-10
@@ -59,6 +59,7 @@ def check(library, what, array, dtype):
             expect_true(f"{what}: {name} {a!r} by {next(iter(library.kernels))}, {b!r} by {kernels}", same(a, b))
     with np.errstate(all="ignore"):
         check_truth(f"{what} of {dtype}", first, values_of(array, dtype))
+    expect(f"digest of {what} of {dtype}", first.digest, digest_of(array, dtype))
     return first
 
 
@@ -100,6 +101,13 @@ def check_special(library, random):
         check(library, "a mask", array_of(mask, dtype), dtype)
 
 
+def check_constant(library):
+    """No rounding of sums is left where all elements are the same."""
+    for dtype in ("float64", "float32", "uint64"):
+        got = check(library, "a constant", array_of(np.full(50001, 0.1 if dtype != "uint64" else 2.0 ** 60), dtype), dtype)
+        expect(f"a constant's figures in {dtype}", (got.mean, got.deviation), (got.min, 0.0))
+
+
 def check_hard(library, random):
     """A mean that hides the deviation, magnitudes at the ends of the range, one large number among small ones."""
     normal = random.normal(size=20000)
@@ -138,6 +146,21 @@ def check_layouts(library, random):
                    library.statistics(base, dtype).digest)
     deep = random.normal(size=64)[:32].astype(np.float32).reshape((2,) + (1,) * 24 + (2,) * 4)
     check(library, "many dimensions", deep, "float32")
+
+
+def check_tall(library, random):
+    """Long runs whose elements are neighbours of those of the next runs: they are copied several at a time."""
+    for dtype in ("uint8", "bfloat16", "float32", "float64"):
+        base = random_bits(random, dtype, 3 * 600 * 75).reshape(3, 600, 75)
+        views = [base[0].T, base.transpose(0, 2, 1), base.transpose(2, 0, 1), base.transpose(2, 1, 0), base[:, :, 3:70].transpose(0, 2, 1),
+                 base[:, ::-1, :5].transpose(2, 0, 1), base[::2, 5:590, 11:12 + 16].transpose(0, 2, 1)]
+        for at, view in enumerate(views):
+            got = check(library, f"tall {at}", view, dtype)
+            expect(f"digest of tall {at} {dtype}", got.digest, library.statistics(np.ascontiguousarray(view), dtype).digest)
+    for rows, columns in ((70000, 5), (300000, 2), (600000, 2)):
+        wide = random.integers(0, 256, (rows, columns), dtype=np.uint8)
+        expect(f"digest of {rows} rows", library.statistics(wide.T, "uint8").digest,
+               library.statistics(np.ascontiguousarray(wide.T), "uint8").digest)
 
 
 def check_refused(library):
@@ -199,8 +222,10 @@ def test(run, only=None):
     check_sizes(library, random)
     check_all_patterns(library)
     check_special(library, random)
+    check_constant(library)
     check_hard(library, random)
     check_layouts(library, random)
+    check_tall(library, random)
     check_refused(library)
     if os.uname().machine == "x86_64":
         check_mode(library, random)

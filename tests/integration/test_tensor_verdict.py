@@ -90,7 +90,8 @@ def check_reasons(library):
         "empty": (a[:0], "float32", a[:0], "float32", "agrees", "both are empty"),
         "integers": (np.array([1, 2, 3]), "int64", np.array([1, 5, 3]), "int64", "differs", "1 of 3 integers differ"),
         "wider integers": (np.array([1, 2, 3]), "int64", np.array([1, 2, 3], np.int32), "int32", "agrees", "0 of 3 integers differ"),
-        "NaN": (np.array([1, np.nan]), "float64", np.array([1.0, 2.0]), "float64", "differs", "1 NaN and 0 Inf in A, 0 NaN and 0 Inf in B"),
+        "large integers": (np.array([2**60 + 1]), "int64", np.array([2**60]), "int64", "differs", "integers differ: other digests"),
+        "NaN": (np.array([1, np.nan]), "float64", np.array([1.0, 2.0]), "float64", "differs", "1 NaN, 0 +Inf, 0 -Inf; in B 0 NaN, 0 +Inf, 0 -Inf"),
         "other NaN": (np.array([1, np.nan]), "float64", np.array([np.nan, 1]), "float64", "differs",
                       "NaN or Inf at other elements: 1 in A, 1 in B"),
     }
@@ -102,9 +103,10 @@ def check_reasons(library):
     lonely[1234] = 1.01
     expect("one", library.verdict(lonely, "float32", np.ones(1 << 16, np.float32), "float32"),
            ("differs", "element 1234 is 0.01 apart, float32 allows 0.000254"))
-    transposed = library.verdict(np.ascontiguousarray(np.eye(4, k=1, dtype=np.float32)), "float32", np.eye(4, k=-1, dtype=np.float32),
-                                 "float32", elements=False)
+    transposed = library.verdict(np.ascontiguousarray(a.reshape(4, 3).T), "float32", a, "float32", elements=False)
     expect("another order", transposed, ("differs", "the same numbers in another order: other digests, same statistics"))
+    zeros = np.array([0.0, 1.5, 0.0, 2.5], np.float32)
+    expect("signs of zeros", library.verdict(zeros * np.float32([-1, 1, 1, 1]), "float32", zeros, "float32", elements=False)[0], "agrees")
     # What was computed in bfloat16 and stored in float32.
     x = np.random.default_rng(3).normal(size=1000)
     stored = values_of(array_of(x, "bfloat16"), "bfloat16").astype(np.float32)

@@ -3,6 +3,7 @@ import math
 import os
 import random
 import sys
+import threading
 import warnings
 
 import numpy
@@ -224,6 +225,32 @@ def freed():
     same("tensors without their storage", [number for reason, number in counts["left_out"].items() if "storage is smaller" in reason], [2])
 
 
+def resized():
+    """Another thread takes a tensor's storage away and gives it back, while its values are taken."""
+    x, ends = torch.ones(100000), threading.Event()
+    storage = x.untyped_storage() if hasattr(x, "untyped_storage") else x.storage()
+    whole = len(storage)
+
+    def resize():
+        while not ends.is_set():
+            storage.resize_(0)
+            storage.resize_(whole)
+    other = threading.Thread(target=resize)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+
+    def work(_):
+        other.start()
+        for _ in range(300):
+            x.view(10, -1), x.detach(), x.t()
+        ends.set()
+        other.join()
+    dump, counts = dumped("resized", work, task="tensor", scalars=False, stacks=False)
+    sys.setswitchinterval(before)
+    same("calls", counts["calls"], 900)
+    same("rows", len(list(dump.rows())), 1800)
+
+
 def watching():
     """The call that makes the first number that is not finite is the find; those after it inherit."""
     path = os.path.join(DIRECTORY, "watched")
@@ -303,7 +330,7 @@ def seeded():
 
 def main():
     assert sides.TENSOR == 1
-    for case in (statistics, gradients, changes, recomputation, shared, transforms, simulated_device, freed, watching, watch_raises,
+    for case in (statistics, gradients, changes, recomputation, shared, transforms, simulated_device, freed, resized, watching, watch_raises,
                  gradients_watched, seeded):
         case()
         print(case.__name__, flush=True)

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 #include "tensor/difference.h"
-#include "tensor/kernels.h"
+#include "tensor/loops/kernels.h"
 #include "tensor/statistics.h"
 #include "tensor/verdict.h"
 
@@ -37,9 +37,10 @@ void numbers_repeat(const struct hk_tensor *tensor, unsigned times)
 }
 
 int numbers_difference(const struct hk_tensor *a, const struct hk_tensor *b,
-		       struct hk_difference *difference)
+		       struct hk_difference *difference, int plain)
 {
-	return hk_difference_take(a, b, difference);
+	return plain ? hk_difference_take_plain(a, b, difference)
+		     : hk_difference_take(a, b, difference);
 }
 
 enum hk_dtype numbers_dtype(const char *name)

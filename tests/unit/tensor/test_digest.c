@@ -7,13 +7,17 @@
 
 #include <cmocka.h>
 
-#include "tensor/kernels.h"
+#include "tensor/loops/kernels.h"
 #include "tensor/statistics.h"
 
 #ifdef __x86_64__
 #define NEAR 1000000
-#else
-#define NEAR 50000 /* in an emulator */
+#define SWAPS 300
+#define PLACES 20000
+#else /* in an emulator */
+#define NEAR 20000
+#define SWAPS 20
+#define PLACES 2000
 #endif
 
 static uint64_t random_state = 0x9e3779b97f4a7c15ull;
@@ -72,7 +76,7 @@ static void assert_all_different(uint64_t *digests, size_t count)
 /* Each flipped bit of the elements flips about half of the digest's, and none of those stays. */
 static void test_every_bit_changes_half_of_the_digest(void **state)
 {
-	static uint8_t data[NEAR / 1000 + 500];
+	static uint8_t data[1500];
 	uint64_t all = 0, flips = 0, least = 64;
 	size_t bits = sizeof(data) * 8;
 	uint64_t *digests = malloc((bits + 1) * sizeof(*digests));
@@ -146,7 +150,7 @@ static void test_swapped_parts_change_the_digest(void **state)
 	uint64_t before = best_digest(data, HK_DTYPE_U8, bytes);
 	for (size_t k = 0; k < sizeof(sizes) / sizeof(*sizes); k++) {
 		size_t size = sizes[k], places = bytes / size;
-		for (int i = 0; i < 300; i++) {
+		for (int i = 0; i < SWAPS; i++) {
 			uint8_t *a = data + random_word() % places * size;
 			uint8_t *b = data + random_word() % places * size;
 			bool same = !memcmp(a, b, size);
@@ -161,7 +165,6 @@ static void test_swapped_parts_change_the_digest(void **state)
 /* A tensor of few different values, as masks and quantised weights are. */
 static void test_moves_of_one_element_change_the_digest(void **state)
 {
-	enum { PLACES = 20000 };
 	static uint16_t data[PLACES];
 	uint64_t *digests = malloc(PLACES * sizeof(*digests));
 

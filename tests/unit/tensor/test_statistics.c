@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "tensor/kernels.h"
+#include "tensor/loops/kernels.h"
 #include "tensor/statistics.h"
 
 #define COUNT 30000

@@ -75,7 +75,7 @@ static void test_other_numbers_of_nan_and_inf_differ(void **state)
 	a.digest = 8;
 	a.negative_infs = 2;
 	assert_int_equal(judge(HK_DTYPE_BF16, &a, HK_DTYPE_F32, &b, reason), HK_VERDICT_DIFFERS);
-	assert_string_equal(reason, "0 NaN and 2 Inf in A, 0 NaN and 0 Inf in B");
+	assert_string_equal(reason, "0 NaN, 0 +Inf, 2 -Inf; in B 0 NaN, 0 +Inf, 0 -Inf");
 	b.positive_infs = 2;
 	assert_int_equal(judge(HK_DTYPE_BF16, &a, HK_DTYPE_F32, &b, reason), HK_VERDICT_DIFFERS);
 }
@@ -96,7 +96,10 @@ static void test_unknown_dtypes_are_not_compared(void **state)
 /* The largest figures that there are fit a reason. */
 static void test_reasons_fit_their_room(void **state)
 {
-	struct hk_statistics a = {.count = UINT64_MAX, .nans = UINT64_MAX};
+	struct hk_statistics a = {.count = UINT64_MAX,
+				  .nans = UINT64_MAX,
+				  .positive_infs = UINT64_MAX,
+				  .negative_infs = UINT64_MAX};
 	struct hk_statistics b = {.count = UINT64_MAX,
 				  .min = -1.2345678e300,
 				  .max = 1.2345678e300,

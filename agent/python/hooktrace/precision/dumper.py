@@ -1,5 +1,6 @@
 """dumper: writes the values of a program's tensors to a dump."""
 import atexit
+import glob
 import json
 import os
 import platform
@@ -111,6 +112,8 @@ class Dumper:
     def _open(self, rank: int) -> None:
         self.path = self.path or default_path()
         self._say(f"values of rank {rank} go to {self.path}, at most {show_size(self._limit)} for this process")
+        if glob.glob(os.path.join(glob.escape(self.path), f"rank{rank}-*.hkv")):
+            self._say(f"{self.path} has values of rank {rank} already: those of this process are added (give another path to keep them apart)")
         text = about(self._session, task=self._task, level=self._level)
         _native.values_write(self.path, text, rank, self._limit, self._compression)
         loss_scale.follow(self._session)

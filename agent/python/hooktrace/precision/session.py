@@ -5,7 +5,7 @@ import sys
 import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Union
 
-from .. import _native, apis
+from .. import _native, apis, tracing
 from ..apis import catalog
 from ..apis.arrival import Arrival
 from ..apis.catalog import Framework
@@ -80,6 +80,10 @@ class Session:
 
     def _hook_all(self) -> None:
         _native.apis_evaluator()
+        if tracing.is_on() and not apis.is_on():
+            # Calls with values are calls on the timeline.
+            apis.start(self.frameworks)
+            self._own_apis = True
         _native.values_scope(self.scope.all, [tuple(one) for one in self.scope.ranges])
         _native.values_paths({id(module): (path, self.scope.wants_module(module, path)) for path, module in self.modules.items()})
         absent = [one.name for one in self.frameworks if one.name not in sys.modules]
@@ -138,5 +142,7 @@ class Session:
                 self._arrival.close()
             counts = _native.values_end()
             _native.values_unhook()
+            if self._own_apis and apis.is_on():
+                apis.stop()
             _native.values_functions({})
             return counts

@@ -255,11 +255,11 @@ static void notify(const struct hk_api *api, const struct hk_api_words *words)
 	if ((words->third & (uintptr_t)PY_SSIZE_T_MAX) == 0 || !hk_values.notify) {
 		return;
 	}
-	PyObject *done = PyObject_CallFunctionObjArgs(hk_values.notify, api->name,
-						      *(PyObject **)words->second, NULL);
+	PyObject *done = hk_values_call(hk_values.notify,
+					PyTuple_Pack(2, api->name, *(PyObject **)words->second));
 
 	if (!done) {
-		PyErr_WriteUnraisable(hk_values.notify);
+		PyErr_WriteUnraisable(api->object);
 	}
 	Py_XDECREF(done);
 }

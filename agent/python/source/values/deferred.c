@@ -15,6 +15,7 @@ struct deferred {
 
 static struct deferred *rows;
 static uint32_t many, room;
+static uint32_t first; /* the number of rows[0]: a late answer must not reach another row */
 
 /* Copies NAME, OF and SLOT of ROW behind each other. Returns false without memory. */
 static bool copy(struct deferred *kept, const struct hk_dump_row *row)
@@ -60,8 +61,7 @@ static bool has_room(void)
 
 static bool queue(PyObject *tensor, uint32_t number)
 {
-	PyObject *answer =
-	    hk_values.queue ? PyObject_CallFunction(hk_values.queue, "OI", tensor, number) : NULL;
+	PyObject *answer = hk_values_call(hk_values.queue, Py_BuildValue("(OI)", tensor, number));
 	bool queued = answer == Py_True;
 
 	PyErr_Clear();
@@ -75,20 +75,22 @@ uint32_t hk_deferred_reserve(PyObject *tensor)
 		hk_values_leave(HK_LEFT_MEMORY);
 		return HK_DUMP_NONE;
 	}
-	uint32_t number = many;
+	uint32_t number = first + many;
 
+	rows[many++] = (struct deferred){0};
 	if (!queue(tensor, number)) {
 		hk_values_leave(HK_LEFT_DEVICE);
 		return HK_DUMP_NONE;
 	}
-	rows[many++] = (struct deferred){0};
 	return number;
 }
 
 void hk_deferred_fill(uint32_t number, const struct hk_dump_row *row)
 {
-	if (number < many && !rows[number].texts && !copy(&rows[number], row)) {
-		rows[number] = (struct deferred){0};
+	uint32_t index = number - first;
+
+	if (index < many && !rows[index].texts && !copy(&rows[index], row)) {
+		rows[index] = (struct deferred){0};
 		hk_values_leave(HK_LEFT_MEMORY);
 	}
 }
@@ -106,21 +108,25 @@ static void write_kept(struct deferred *kept, const struct hk_tensor *elements)
 
 bool hk_deferred_write(uint32_t number, const struct hk_statistics *statistics)
 {
-	if (number >= many || !rows[number].texts) {
+	uint32_t index = number - first;
+
+	if (index >= many || !rows[index].texts) {
 		return false;
 	}
-	rows[number].row.statistics = *statistics;
-	write_kept(&rows[number], NULL);
+	rows[index].row.statistics = *statistics;
+	write_kept(&rows[index], NULL);
 	return true;
 }
 
 bool hk_deferred_write_elements(uint32_t number, const struct hk_tensor *elements)
 {
-	if (number >= many || !rows[number].texts ||
-	    hk_statistics_take(elements, &rows[number].row.statistics) < 0) {
+	uint32_t index = number - first;
+
+	if (index >= many || !rows[index].texts ||
+	    hk_statistics_take(elements, &rows[index].row.statistics) < 0) {
 		return false;
 	}
-	write_kept(&rows[number], elements);
+	write_kept(&rows[index], elements);
 	return true;
 }
 
@@ -134,6 +140,7 @@ void hk_deferred_clear(void)
 		}
 	}
 	free(rows);
+	first += many;
 	rows = NULL;
 	many = room = 0;
 }

@@ -57,13 +57,14 @@ int hk_find_check(const struct hk_record *record, enum hk_dump_phase phase)
 	PyObject *outputs = bad_slots(record, record->inputs, record->many);
 	PyObject *inputs = outputs ? bad_slots(record, 0, record->inputs) : NULL;
 	PyObject *answer =
-	    inputs ? PyObject_CallFunction(hk_values.found, "OOIiOO", record->name, record->of,
-					   record->number, (int)phase, inputs, outputs)
+	    inputs ? hk_values_call(hk_values.found,
+				    Py_BuildValue("(OOIiOO)", record->name, record->of,
+						  record->number, (int)phase, inputs, outputs))
 		   : NULL;
 	int found = !answer || answer == Py_None ? 0 : answer == Py_True ? 1 : 2;
 
 	if (!answer) {
-		PyErr_WriteUnraisable(hk_values.found);
+		PyErr_WriteUnraisable(record->name);
 	}
 
 	Py_XDECREF(outputs);
@@ -74,15 +75,11 @@ int hk_find_check(const struct hk_record *record, enum hk_dump_phase phase)
 
 int hk_find_react(void)
 {
-	PyObject *react = hk_values.react; /* which the function may give up */
-
-	if (!react) {
+	if (!hk_values.react) {
 		return 0;
 	}
-	Py_INCREF(react);
-	PyObject *answer = PyObject_CallFunctionObjArgs(react, NULL);
+	PyObject *answer = hk_values_call(hk_values.react, PyTuple_New(0));
 
-	Py_DECREF(react);
 	Py_XDECREF(answer);
 	return answer ? 0 : -1;
 }

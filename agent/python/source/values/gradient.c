@@ -82,6 +82,7 @@ static void add(struct hk_record *record, const struct gradient *gradient, PyObj
 	}
 	Py_INCREF(tensor);
 	value->tensor = tensor;
+	value->class = class;
 	value->deferred = value->view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE;
 	value->has_statistics =
 	    !value->view.on_device && hk_record_measure(&value->view, &value->statistics);
@@ -95,7 +96,8 @@ static void write_all(const struct hk_record *record, const struct watched *watc
 		row.forward_sequence = watched->sequence;
 		row.phase = HK_DUMP_BACKWARD;
 		row.statistics = value->statistics;
-		hk_record_write_row(&row, &value->view, value->deferred, true);
+		hk_record_write_row(&row, &value->view, value->deferred,
+				    hk_record_has_memory(value));
 	}
 }
 
@@ -371,9 +373,12 @@ static void add_inputs(const struct hk_record *record, struct nodes *nodes)
 
 void hk_gradient_watch(const struct hk_record *record)
 {
-	static struct nodes nodes; /* large, and guarded by the GIL */
-	struct nodes *own = &nodes;
+	struct nodes *own = malloc(sizeof(*own)); /* large for a stack */
 
+	if (!own) {
+		hk_values_leave(HK_LEFT_MEMORY);
+		return;
+	}
 	own->many = 0;
 	own->more = false;
 	add_outputs(record, own);
@@ -386,5 +391,5 @@ void hk_gradient_watch(const struct hk_record *record)
 		}
 		Py_DECREF(own->node[i].node);
 	}
-	own->many = 0;
+	free(own);
 }

@@ -181,6 +181,25 @@ void hk_record_write_row(const struct hk_dump_row *given, const struct hk_view *
 	write_now(&row, view->data && has_elements && hk_values.payloads ? &elements : NULL);
 }
 
+bool hk_record_has_memory(const struct hk_value *value)
+{
+	struct hk_view now;
+
+	if (!hk_values.payloads || !value->view.data || value->class != HK_CLASS_TENSOR) {
+		return true;
+	}
+	bool viewed = hk_tensor_view(value->tensor, value->class, &now);
+	bool same =
+	    viewed && now.data == value->view.data && now.dimensions == value->view.dimensions &&
+	    memcmp(now.shape, value->view.shape, now.dimensions * sizeof(now.shape[0])) == 0 &&
+	    memcmp(now.strides, value->view.strides, now.dimensions * sizeof(now.strides[0])) == 0;
+
+	if (!same) {
+		hk_values_leave(HK_LEFT_CHANGED);
+	}
+	return same;
+}
+
 void hk_record_write(const struct hk_record *record, const struct hk_value *value,
 		     bool has_elements)
 {
@@ -192,6 +211,7 @@ void hk_record_write(const struct hk_record *record, const struct hk_value *valu
 	}
 	row.statistics = value->statistics;
 	if (!value->copy) {
+		has_elements = has_elements && hk_record_has_memory(value);
 		hk_record_write_row(&row, &value->view, value->deferred, has_elements);
 		return;
 	}

@@ -54,6 +54,10 @@ struct hk_dump_row hk_record_row(const struct hk_record *record, const struct hk
 void hk_record_write(const struct hk_record *record, const struct hk_value *value,
 		     bool has_elements);
 
+/* Whether VALUE's elements, if they are to be stored, are still where they were: since then another
+ * thread may have run, which gave the tensor another storage or size. That is counted. */
+bool hk_record_has_memory(const struct hk_value *value);
+
 /* Writes ROW of a tensor with VIEW now, or when its device has answered for DEFERRED. */
 void hk_record_write_row(const struct hk_dump_row *row, const struct hk_view *view,
 			 uint32_t deferred, bool has_elements);

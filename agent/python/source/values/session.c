@@ -50,3 +50,16 @@ uint64_t hk_values_thread(void)
 	}
 	return thread;
 }
+
+PyObject *hk_values_call(PyObject *function, PyObject *arguments)
+{
+	PyObject *result = NULL;
+
+	if (function && arguments) {
+		Py_INCREF(function);
+		result = PyObject_CallObject(function, arguments);
+		Py_DECREF(function);
+	}
+	Py_XDECREF(arguments);
+	return result;
+}

@@ -21,7 +21,7 @@
 	X(UNREADABLE, "tensors that raised an error when they were read")                 \
 	X(TRACING, "calls while torch.jit traces")                                        \
 	X(MODE, "calls under a TorchFunctionMode that cannot be set aside")               \
-	X(CHANGED, "elements of inputs that the call changed")                            \
+	X(CHANGED, "elements that changed before they were stored")                       \
 	X(FIRST, "inputs of an API that had returned no tensor before")                   \
 	X(RAISED, "calls that raised an exception")                                       \
 	X(SAME_NODE, "gradients of calls that return their input")                        \
@@ -93,6 +93,11 @@ static inline void hk_values_leave(enum hk_values_reason reason)
 
 /* Returns how many calls of NAME this step had before, and counts one more. */
 uint32_t hk_values_number(PyObject *name);
+
+/* Calls FUNCTION, one of the above or NULL, with ARGUMENTS, a tuple whose reference is taken. The
+ * function lives until it returns, also if the dump ends meanwhile. Returns what it returned, or
+ * NULL perhaps with an exception. */
+PyObject *hk_values_call(PyObject *function, PyObject *arguments);
 
 /* The text of TEXT as long as TEXT lives, or "" without an exception. */
 const char *hk_values_text(PyObject *text);

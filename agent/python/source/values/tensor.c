@@ -81,9 +81,7 @@ static bool is_true(PyObject *value)
 
 static enum hk_values_class ask_class(PyObject *type)
 {
-	PyObject *answer = hk_values.classify
-			       ? PyObject_CallFunctionObjArgs(hk_values.classify, type, NULL)
-			       : NULL;
+	PyObject *answer = hk_values_call(hk_values.classify, PyTuple_Pack(1, type));
 	enum hk_values_class class = HK_CLASS_OTHER;
 
 	if (answer) {
@@ -245,6 +243,8 @@ static bool read_memory(PyObject *tensor, PyObject *address, struct hk_view *vie
 	} else if (reach(view) > 0 && (!data || !is_in_storage(tensor, view))) {
 		hk_values_leave(HK_LEFT_FREED);
 	} else {
+		/* Asked last: what came before may have let another thread run, which resizes. */
+		data = number_of(hk_ask(tensor, HK_NAME_DATA_PTR), 0);
 		view->data = (const void *)(uintptr_t)(data ? data : 1);
 	}
 	return true;
@@ -324,8 +324,7 @@ static bool view_answer(PyObject *answer, struct hk_view *view)
 
 static bool view_read(PyObject *tensor, struct hk_view *view)
 {
-	PyObject *answer =
-	    hk_values.read ? PyObject_CallFunctionObjArgs(hk_values.read, tensor, NULL) : NULL;
+	PyObject *answer = hk_values_call(hk_values.read, PyTuple_Pack(1, tensor));
 	bool is_answer = answer && PyTuple_Check(answer) && PyTuple_Size(answer) == 11;
 	bool viewed = is_answer && view_answer(answer, view);
 

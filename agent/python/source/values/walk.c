@@ -8,6 +8,7 @@
 #include "scalar.h"
 
 #define DEPTH_MAX 4
+#define ITEMS_MAX 4096 /* of one container */
 #define SCALAR_BYTES 192
 #define METH_FAST 0x80 /* METH_FASTCALL */
 
@@ -76,6 +77,10 @@ static void visit_items(struct walk *walk, PyObject *sequence, const char *slot,
 	char name[HK_SLOT_BYTES];
 
 	for (Py_ssize_t i = 0; i < PySequence_Size(sequence); i++) {
+		if (i == ITEMS_MAX) {
+			hk_values_leave(HK_LEFT_MANY);
+			return;
+		}
 		PyObject *item = PySequence_GetItem(sequence, i);
 		if (!item) {
 			PyErr_Clear();

@@ -1,5 +1,7 @@
-#include "tensor/half.h"
-#include "tensor/kernels.h"
+#include "tensor/loops/kernels.h"
+
+#define LOOPS_TARGET
+#include "tensor/loops/widen.h"
 
 static bool usable(void)
 {
@@ -27,9 +29,12 @@ static void digest(const void *from, size_t first, size_t stripes, struct hk_dig
 	static void name(const void *from, size_t groups, struct hk_sums *sums)    \
 	{                                                                          \
 		real min[HK_LANES], max[HK_LANES], x[HK_LANES];                    \
-		uint64_t zeros[HK_LANES] = {0};                                    \
+		double sum[HK_LANES], squares[HK_LANES];                           \
+		uint32_t zeros[HK_LANES] = {0};                                    \
 		const char *at = from;                                             \
                                                                                    \
+		memcpy(sum, sums->sum, sizeof(sum));                               \
+		memcpy(squares, sums->squares, sizeof(squares));                   \
 		for (int i = 0; i < HK_LANES; i++) {                               \
 			min[i] = (real)__builtin_inf();                            \
 			max[i] = -(real)__builtin_inf();                           \
@@ -40,10 +45,12 @@ static void digest(const void *from, size_t first, size_t stripes, struct hk_dig
 				min[i] = x[i] < min[i] ? x[i] : min[i];            \
 				max[i] = x[i] > max[i] ? x[i] : max[i];            \
 				zeros[i] += x[i] == 0;                             \
-				sums->sum[i] += (double)x[i];                      \
-				sums->squares[i] += (double)x[i] * (double)x[i];   \
+				sum[i] += (double)x[i];                            \
+				squares[i] += (double)x[i] * (double)x[i];         \
 			}                                                          \
 		}                                                                  \
+		memcpy(sums->sum, sum, sizeof(sum));                               \
+		memcpy(sums->squares, squares, sizeof(squares));                   \
 		for (int i = 0; i < HK_LANES; i++) {                               \
 			hk_sums_widen_range(sums, (double)min[i], (double)max[i]); \
 			sums->zeros += zeros[i];                                   \
@@ -103,6 +110,21 @@ static void sum_f64(const double *from, size_t groups, struct hk_sums *sums)
 	sum_any_f64(from, groups, sums);
 }
 
+size_t hk_keep_finite_plain(double *x, size_t count, struct hk_specials *specials)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double value = x[i];
+		specials->nans += value != value;
+		specials->positive_infs += value == __builtin_inf();
+		specials->negative_infs += value == -__builtin_inf();
+		x[kept] = value;
+		kept += value - value == 0;
+	}
+	return kept;
+}
+
 const struct hk_kernels hk_kernels_plain = {
     .name = "plain",
     .usable = usable,
@@ -111,5 +133,7 @@ const struct hk_kernels hk_kernels_plain = {
     .take_f32 = take_f32,
     .take_f64 = take_f64,
     .sum_f64 = sum_f64,
+    .widening = &widening,
+    .keep_finite = hk_keep_finite_plain,
     .digest = digest,
 };

@@ -1,10 +1,12 @@
-#include "tensor/kernels.h"
+#include "tensor/loops/kernels.h"
 
 #ifdef __x86_64__
 
 #include <immintrin.h>
 
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma,popcnt")))
+#define LOOPS_TARGET AVX512
+#include "tensor/loops/widen.h"
 #define INLINE AVX512 static inline __attribute__((always_inline))
 #define AHEAD 4096 /* bytes of prefetch: what a core reads in the time that memory takes */
 
@@ -159,14 +161,14 @@ INLINE void add_halves(struct summing *summing, struct float_range *range, __m51
 	add_floats(summing, low_half(at), high_half(at));
 }
 
-INLINE __m512 widen_bf16(const char *from)
+INLINE __m512 load_bf16(const char *from)
 {
 	__m512i x = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i_u *)from));
 
 	return _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
 }
 
-INLINE __m512 widen_f16(const char *from)
+INLINE __m512 load_f16(const char *from)
 {
 	return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i_u *)from));
 }
@@ -191,8 +193,8 @@ INLINE __m512 widen_f16(const char *from)
 		end_floats(&range, sums);                                              \
 	}
 
-TAKE_HALVES(take_f16, widen_f16)
-TAKE_HALVES(take_bf16, widen_bf16)
+TAKE_HALVES(take_f16, load_f16)
+TAKE_HALVES(take_bf16, load_bf16)
 
 struct double_range {
 	__m512d min, max;
@@ -274,6 +276,32 @@ AVX512 static void digest(const void *from, size_t first, size_t stripes,
 	end_digest(&digesting, lanes);
 }
 
+/* Classes of vfpclasspd. */
+#define NANS 0x81
+#define POSITIVE_INF 0x08
+#define NEGATIVE_INF 0x10
+
+AVX512 static size_t keep_finite(double *x, size_t count, struct hk_specials *specials)
+{
+	size_t kept = 0, i = 0;
+
+	for (; i + 8 <= count; i += 8) {
+		__m512d value = _mm512_loadu_pd(x + i);
+		unsigned nans = _mm512_fpclass_pd_mask(value, NANS);
+		unsigned positive = _mm512_fpclass_pd_mask(value, POSITIVE_INF);
+		unsigned negative = _mm512_fpclass_pd_mask(value, NEGATIVE_INF);
+		unsigned finite = ~(nans | positive | negative) & 0xff;
+		specials->nans += (unsigned)__builtin_popcount(nans);
+		specials->positive_infs += (unsigned)__builtin_popcount(positive);
+		specials->negative_infs += (unsigned)__builtin_popcount(negative);
+		_mm512_storeu_pd(x + kept, _mm512_maskz_compress_pd((__mmask8)finite, value));
+		kept += (unsigned)__builtin_popcount(finite);
+	}
+	size_t rest = hk_keep_finite_plain(x + i, count - i, specials);
+	memmove(x + kept, x + i, rest * sizeof(*x));
+	return kept + rest;
+}
+
 const struct hk_kernels hk_kernels_avx512 = {
     .name = "AVX-512",
     .usable = usable,
@@ -282,6 +310,8 @@ const struct hk_kernels hk_kernels_avx512 = {
     .take_f32 = take_f32,
     .take_f64 = take_f64,
     .sum_f64 = sum_f64,
+    .widening = &widening,
+    .keep_finite = keep_finite,
     .digest = digest,
 };
 

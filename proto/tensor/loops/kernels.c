@@ -1,4 +1,4 @@
-#include "tensor/kernels.h"
+#include "tensor/loops/kernels.h"
 
 #include <stdatomic.h>
 

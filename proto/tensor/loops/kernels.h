@@ -3,8 +3,8 @@
  * All of them give the same results bit by bit: element i of a call is added to lane i % HK_LANES,
  * with a multiplication and an addition that are rounded each.
  */
-#ifndef HK_TENSOR_KERNELS_H
-#define HK_TENSOR_KERNELS_H
+#ifndef HK_TENSOR_LOOPS_KERNELS_H
+#define HK_TENSOR_LOOPS_KERNELS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,16 +43,36 @@ extern const uint64_t hk_digest_keys[HK_DIGEST_LANES];
 typedef void hk_take(const void *from, size_t chunks, struct hk_sums *sums,
 		     struct hk_digest_lanes *lanes);
 
+/* Makes doubles of COUNT elements, which need not be aligned. */
+typedef void hk_widen(const void *from, size_t count, double *to);
+
+/* For each dtype. */
+struct hk_widening {
+	hk_widen *boolean, *u8, *i8, *u16, *i16, *u32, *i32, *u64, *i64;
+	hk_widen *f16, *bf16, *f32, *f64, *e4m3, *e5m2;
+};
+
+struct hk_specials {
+	uint64_t nans, positive_infs, negative_infs;
+};
+
 struct hk_kernels {
 	const char *name;
 	bool (*usable)(void); /* by this processor and this operating system */
 	hk_take *take_f16, *take_bf16, *take_f32, *take_f64;
 	/* Adds GROUPS * HK_LANES doubles. */
 	void (*sum_f64)(const double *from, size_t groups, struct hk_sums *sums);
+	const struct hk_widening *widening;
+	/* Keeps the finite ones of COUNT elements, in order, and counts the others. Returns how
+	 * many are kept. */
+	size_t (*keep_finite)(double *x, size_t count, struct hk_specials *specials);
 	/* Adds whole stripes, which need not be aligned; the first is number FIRST of its block. */
 	void (*digest)(const void *from, size_t first, size_t stripes,
 		       struct hk_digest_lanes *lanes);
 };
+
+/* keep_finite in plain C. */
+size_t hk_keep_finite_plain(double *x, size_t count, struct hk_specials *specials);
 
 extern const struct hk_kernels hk_kernels_plain;
 #ifdef __x86_64__

@@ -1,4 +1,4 @@
-#include "tensor/kernels.h"
+#include "tensor/loops/kernels.h"
 
 #ifdef __x86_64__
 
@@ -6,6 +6,8 @@
 #include <immintrin.h>
 
 #define AVX2 __attribute__((target("avx2,fma,f16c")))
+#define LOOPS_TARGET AVX2
+#include "tensor/loops/widen.h"
 #define INLINE AVX2 static inline __attribute__((always_inline))
 #define AHEAD 4096 /* bytes of prefetch: what a core reads in the time that memory takes */
 #define HALF 32	   /* bytes of a vector */
@@ -169,14 +171,14 @@ INLINE void add_halves(struct summing *summing, struct float_range *range, int p
 	add_floats(summing, part, at);
 }
 
-INLINE __m256 widen_bf16(const char *from)
+INLINE __m256 load_bf16(const char *from)
 {
 	__m256i x = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i_u *)from));
 
 	return _mm256_castsi256_ps(_mm256_slli_epi32(x, 16));
 }
 
-INLINE __m256 widen_f16(const char *from)
+INLINE __m256 load_f16(const char *from)
 {
 	return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i_u *)from));
 }
@@ -206,8 +208,8 @@ INLINE __m256 widen_f16(const char *from)
 		end_floats(&range, sums);                                             \
 	}
 
-TAKE_HALVES(take_f16, widen_f16)
-TAKE_HALVES(take_bf16, widen_bf16)
+TAKE_HALVES(take_f16, load_f16)
+TAKE_HALVES(take_bf16, load_bf16)
 
 struct double_range {
 	__m256d min, max;
@@ -306,6 +308,8 @@ const struct hk_kernels hk_kernels_avx2 = {
     .take_f32 = take_f32,
     .take_f64 = take_f64,
     .sum_f64 = sum_f64,
+    .widening = &widening,
+    .keep_finite = hk_keep_finite_plain,
     .digest = digest,
 };
 
