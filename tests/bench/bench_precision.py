@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-STEPS, ROUNDS = 25, 4
+STEPS, ROUNDS = 60, 3
 LIMIT_MS, TIMES = 2.0, 5.0
 
 
