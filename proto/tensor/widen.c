@@ -17,3 +17,8 @@ hk_widen *hk_widen_function(const struct hk_kernels *kernels, enum hk_dtype dtyp
 {
 	return ((hk_widen *const *)kernels->widening)[places[dtype]];
 }
+
+void hk_widen_elements(enum hk_dtype dtype, const void *from, size_t count, double *to)
+{
+	hk_widen_function(hk_kernels_best(), dtype)(from, count, to);
+}

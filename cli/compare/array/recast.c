@@ -71,10 +71,10 @@ int hk_array_recast(struct hk_array *array, enum hk_dtype dtype)
 	if (!memory) {
 		return -ENOMEM;
 	}
-	hk_widen *widen = hk_widen_function(hk_kernels_best(), array->dtype);
 	for (uint64_t at = 0; at < array->count; at += BLOCK) {
 		size_t count = array->count - at < BLOCK ? (size_t)(array->count - at) : BLOCK;
-		widen((const uint8_t *)array->elements + at * old, count, block);
+		hk_widen_elements(array->dtype, (const uint8_t *)array->elements + at * old, count,
+				  block);
 		narrow(dtype, block, count, memory + at * size);
 	}
 	free(array->memory);

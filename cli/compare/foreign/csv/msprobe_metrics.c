@@ -72,8 +72,8 @@ void hk_msprobe_metrics_take(struct hk_msprobe_metrics *metrics, const void *a,
 	*metrics = (struct hk_msprobe_metrics){0};
 	for (uint64_t left = count; left > 0;) {
 		size_t many = left < BLOCK ? (size_t)left : BLOCK;
-		hk_widen(a_dtype, a_at, many, a_block);
-		hk_widen(b_dtype, b_at, many, b_block);
+		hk_widen_elements(a_dtype, a_at, many, a_block);
+		hk_widen_elements(b_dtype, b_at, many, b_block);
 		for (size_t i = 0; i < many; i++) {
 			metrics->apart |= !finite_make(&a_block[i], &b_block[i]);
 			element_take(&sums, a_block[i], b_block[i], epsilon);

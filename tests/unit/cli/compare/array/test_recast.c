@@ -23,7 +23,7 @@ static void every_value_comes_back(enum hk_dtype dtype)
 	for (unsigned i = 0; i < 65536; i++) {
 		codes[i] = (uint16_t)i;
 	}
-	hk_widen(dtype, codes, 65536, wide);
+	hk_widen_elements(dtype, codes, 65536, wide);
 	for (unsigned i = 0; i < 65536; i++) {
 		single[i] = (float)wide[i];
 	}
@@ -38,7 +38,7 @@ static void every_value_comes_back(enum hk_dtype dtype)
 	for (unsigned i = 0; i < 65536; i++) {
 		uint16_t code = ((const uint16_t *)array.elements)[i];
 		double back;
-		hk_widen(dtype, &code, 1, &back);
+		hk_widen_elements(dtype, &code, 1, &back);
 		assert_true(isnan(wide[i]) ? isnan(back) : code == codes[i]);
 	}
 	hk_array_free(&array);
