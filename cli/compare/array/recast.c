@@ -60,6 +60,7 @@ static void narrow(enum hk_dtype dtype, const double *from, size_t count, uint8_
 int hk_array_recast(struct hk_array *array, enum hk_dtype dtype)
 {
 	size_t size = hk_dtype_bytes(dtype), old = hk_dtype_bytes(array->dtype), bytes;
+	hk_widen *widen = hk_widen_function(hk_kernels_best(), array->dtype);
 	double block[BLOCK];
 
 	if (dtype != HK_DTYPE_F64 && dtype != HK_DTYPE_F32 && dtype != HK_DTYPE_F16 &&
@@ -73,7 +74,7 @@ int hk_array_recast(struct hk_array *array, enum hk_dtype dtype)
 	}
 	for (uint64_t at = 0; at < array->count; at += BLOCK) {
 		size_t count = array->count - at < BLOCK ? (size_t)(array->count - at) : BLOCK;
-		hk_widen(array->dtype, (const uint8_t *)array->elements + at * old, count, block);
+		widen((const uint8_t *)array->elements + at * old, count, block);
 		narrow(dtype, block, count, memory + at * size);
 	}
 	free(array->memory);

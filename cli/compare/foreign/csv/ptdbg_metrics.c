@@ -56,14 +56,16 @@ void hk_ptdbg_metrics_take(struct hk_ptdbg_metrics *metrics, const void *a, enum
 			   const void *b, enum hk_dtype b_dtype, uint64_t count)
 {
 	double a_block[BLOCK], b_block[BLOCK];
+	hk_widen *a_widen = hk_widen_function(hk_kernels_best(), a_dtype),
+		 *b_widen = hk_widen_function(hk_kernels_best(), b_dtype);
 	const uint8_t *a_at = a, *b_at = b;
 	struct sums sums = {0};
 
 	*metrics = (struct hk_ptdbg_metrics){0};
 	for (uint64_t left = count; left > 0;) {
 		size_t many = left < BLOCK ? (size_t)left : BLOCK;
-		hk_widen(a_dtype, a_at, many, a_block);
-		hk_widen(b_dtype, b_at, many, b_block);
+		a_widen(a_at, many, a_block);
+		b_widen(b_at, many, b_block);
 		for (size_t i = 0; i < many; i++) {
 			element_take(&sums, a_block[i], b_block[i]);
 		}
