@@ -1,6 +1,7 @@
 /* hookcli compare: compares two dumps of tensors and names the first operator that went wrong. */
 #include <argp.h>
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,9 @@
 #include "cli/command.h"
 #include "cli/compare/format.h"
 #include "cli/compare/run/compare.h"
+#include "cli/compare/write/headline.h"
+#include "cli/job/job_open.h"
+#include "cli/job/notes.h"
 #include "cli/option.h"
 
 #define ROWS 30u
@@ -24,6 +28,7 @@ enum {
 	OPTION_MAP,
 	OPTION_ROWS,
 	OPTION_ALL,
+	OPTION_NOTE,
 	OPTION_STEPS,
 	OPTION_TOLERANCE,
 	OPTION_COMPUTED
@@ -38,7 +43,7 @@ struct arguments {
 	const char *dumps[2];
 	size_t dump_count;
 	const struct hk_comparison_format *format;
-	const char *output, *map;
+	const char *output, *map, *note;
 	struct hk_option_ranks ranks;
 	bool steps_in_order, all;
 	enum hk_dtype least;
@@ -63,6 +68,10 @@ static const struct argp_option options[] = {
      0},
     {"rows", OPTION_ROWS, "N", 0, "Most rows of text; 0: all (default 30)", 0},
     {"all", OPTION_ALL, NULL, 0, "Show rows that agree too", 0},
+    {"note", OPTION_NOTE, "JOB", 0,
+     "Add the first divergence to JOB, in which A was made: as a finding of its report and an "
+     "instant of its timeline",
+     0},
     HK_OPTION_OUTPUT,
     {0},
 };
@@ -140,6 +149,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case OPTION_ROWS:
 		arguments->rows = hk_option_number(state, "rows", argument, 0);
+		return 0;
+	case OPTION_NOTE:
+		arguments->note = argument;
 		return 0;
 	case OPTION_ALL:
 		arguments->all = true;
@@ -242,6 +254,54 @@ static int write_comparison(const struct arguments *arguments, struct hk_compari
 	return hk_command_output_close(output, code) == code ? code : EXIT_ERROR;
 }
 
+/* ---- the note ---- */
+
+static uint32_t pid_of(const struct hk_values *values)
+{
+	json_t *about = json_loads(values->about, 0, NULL);
+	json_int_t pid = json_integer_value(json_object_get(about, "pid"));
+
+	json_decref(about);
+	return pid > 0 && pid <= UINT32_MAX ? (uint32_t)pid : 0;
+}
+
+static int note_write(const struct hk_comparison *comparison, const char *directory)
+{
+	struct hk_values *values = comparison->pairs[comparison->first.pair].a;
+	char headline[HK_HEADLINE_BYTES], text[HK_HEADLINE_BYTES + sizeof("first wrong: ")];
+	struct hk_dump_row row;
+	Hk__Note note;
+
+	hk__note__init(&note);
+	values->ops->row(values, comparison->first.match, &row);
+	snprintf(text, sizeof(text), "first wrong: %s", hk_headline(headline, comparison));
+	note.kind = (char *)(uintptr_t) "divergence";
+	note.text = text;
+	note.rank = (int32_t)values->rank;
+	note.pid = pid_of(values);
+	note.tid = (uint32_t)row.thread;
+	note.monotonic_ns = row.begin_ns;
+	return hk_notes_add(directory, &note);
+}
+
+/* Adds the first divergence to the job NAME. Returns CODE, or EXIT_ERROR. */
+static int note_add(const struct hk_comparison *comparison, const char *name, int code)
+{
+	struct hk_job job;
+
+	if (hk_job_open(name, &job) != HK_EXIT_DONE) {
+		return EXIT_ERROR;
+	}
+	int r = job.elsewhere ? -EREMOTE : note_write(comparison, job.directory);
+	if (r < 0) {
+		hk_error("cannot add a note to %s: %s", job.directory,
+			 r == -EREMOTE ? "its files are on another machine (run compare there)"
+				       : strerror(-r));
+	}
+	hk_job_close(&job);
+	return r < 0 ? EXIT_ERROR : code;
+}
+
 static int compare(const struct arguments *arguments, const struct hk_mapping *mapping)
 {
 	struct progress progress = {.started_ns = hk_clock_monotonic_ns(),
@@ -269,6 +329,9 @@ static int compare(const struct arguments *arguments, const struct hk_mapping *m
 		return EXIT_ERROR;
 	}
 	int code = write_comparison(arguments, &comparison);
+	if (arguments->note && code != EXIT_ERROR && comparison.first.kind != HK_FIRST_NONE) {
+		code = note_add(&comparison, arguments->note, code);
+	}
 	hk_comparison_fini(&comparison);
 	return code;
 }
@@ -298,6 +361,8 @@ static const char examples[] =
     "hookcli compare npu-dump gpu-dump\tName the first operator that went wrong\n"
     "hookcli compare bf16 fp32 --format html -o precision.html\tWrite a page with the tree of "
     "modules\n"
+    "hookcli compare npu-dump gpu-dump --note hook-train-2f8c\tShow it in the job's report and "
+    "timeline\n"
     "hookcli compare tp4 single --map shards.txt --rows 0\tPut shards together and show all rows";
 
 const struct hk_command hk_command_compare = {
