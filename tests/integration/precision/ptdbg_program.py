@@ -1,4 +1,5 @@
 """A program written for ptdbg_ascend, and what it finds in its files. `done` is printed at the end; it runs in a directory of its own."""
+import csv
 import glob
 import json
 import os
@@ -9,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch_program import Cnn
 
-from hooktrace.compat.ptdbg_ascend import (CompareException, acc_cmp_dump, overflow_check, parse, register_hook, seed_all, set_dump_path,
+from hooktrace.compat.ptdbg_ascend import (CompareException, acc_cmp_dump, compare, overflow_check, parse, register_hook, seed_all, set_dump_path,
                                            set_dump_switch)
 
 torch.set_num_threads(1)
@@ -82,6 +83,28 @@ def scopes(model):
     parse("listed.pkl", "0_Functional_conv2d")
 
 
+def compared():
+    """The rows of two dumps that differ by a shift of 1e-3, with the metrics of their files' elements."""
+    sides = {}
+    for side, shift in (("npu", 1e-3), ("bench", 0)):
+        set_dump_path(f"{side}.pkl")
+        set_dump_switch("ON")
+        F.relu(X[0, 0] + shift)
+        set_dump_switch("OFF")
+        sides[f"{side}_pkl_path"] = f"{side}.pkl"
+        sides[f"{side}_dump_data_dir"], = glob.glob(f"{side}_2*")
+    refused(1, lambda: compare(sides, "no-such-directory"))
+    os.mkdir("out")
+    with open(compare(sides, "out"), encoding="utf-8") as stream:
+        rows = {row["NPU Name"]: row for row in csv.DictReader(stream)}
+    for name, row in rows.items():
+        a, b = (numpy.load(os.path.join(sides[f"{side}_dump_data_dir"], name + ".npy")).astype(float) for side in ("npu", "bench"))
+        same(f"cosine of {name}", row["Cosine"], f"{0.5 + 0.5 * a @ b / numpy.linalg.norm(a) / numpy.linalg.norm(b):.6f}")
+        same(f"RMSE of {name}", row["RMSE"], f"{numpy.linalg.norm(a - b) / len(a) ** 0.5:.6f}")
+        same(f"MaxAbsErr of {name}", row["MaxAbsErr"], f"{abs(a - b).max():.6f}")
+    same("an operator", rows["1_Functional_relu_forward_output"]["RMSE"], "0.001000")
+
+
 def overflows(model):
     register_hook(model, overflow_check, overflow_nums=2)
     try:
@@ -107,6 +130,7 @@ def main():
     set_dump_path("npu_dump.pkl")
     everything(model)
     scopes(model)
+    compared()
     overflows(model)
     print("done")
 
