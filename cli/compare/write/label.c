@@ -193,9 +193,7 @@ static void why_text(char *text, const struct hk_rank_pair *pair, const struct h
 	}
 	switch (match->why) {
 	case HK_WHY_SCALAR:
-		snprintf(text, HK_LABEL_BYTES,
-			 match->level == HK_MATCH_EQUAL ? "" : "%.80s and %.80s", a->scalar,
-			 b->scalar);
+		snprintf(text, HK_LABEL_BYTES, "%.80s and %.80s", a->scalar, b->scalar);
 		return;
 	case HK_WHY_COUNT:
 		snprintf(text, HK_LABEL_BYTES, "shapes %s and %s cannot be compared",
