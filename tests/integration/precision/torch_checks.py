@@ -123,6 +123,35 @@ def gradients():
     same("left out", counts["left_out"], {})
 
 
+def optimizers():
+    """Of several optimizers each one's step has the gradients of its own parameters, whatever becomes of them behind it."""
+    models = {name: nn.Linear(2, 2) for name in ("critic", "maker")}
+    steps = [torch.optim.SGD(models["critic"].parameters(), lr=0.1, momentum=0.5), torch.optim.Adam(models["maker"].parameters())]
+    kept = {}
+
+    def work(dumper):
+        for (name, model), optimizer in zip(models.items(), steps):
+            for each in steps:
+                each.zero_grad(set_to_none=True)
+            models["critic"](models["maker"](torch.randn(3, 2))).sum().backward()
+            kept.update({f"{name}.{path}": parameter.grad.clone() for path, parameter in model.named_parameters()})
+            optimizer.step()
+        dumper.step()
+    dump, _ = dumped("optimizers", work, task="tensor", model=models, optimizer=steps, gradients=True, parameters=True)
+    state = rows_of(dump, kind="state", step=0)
+    gradients_of = {row.name: row for row in state if row.phase == "gradient"}
+    same("gradients", (sorted(gradients_of), len([row for row in state if row.phase == "gradient"])), (sorted(kept), 4))
+    for name, wanted in kept.items():
+        near(dump, gradients_of[name], wanted)
+    same("states", {row.name for row in state if row.phase == "optimizer"}, set(kept))
+    try:
+        precision.Dumper(optimizer=[3])
+    except TypeError as error:
+        assert "expected an object with step()" in str(error), error
+    else:
+        raise AssertionError("a number is no optimizer")
+
+
 def changes():
     """Operators in place have their inputs of before; composed functions their gradients; gradients without a node are counted."""
     torch.manual_seed(2)
@@ -330,7 +359,7 @@ def seeded():
 
 def main():
     assert sides.TENSOR == 1
-    for case in (statistics, gradients, changes, recomputation, shared, transforms, simulated_device, freed, resized, watching, watch_raises,
+    for case in (statistics, gradients, optimizers, changes, recomputation, shared, transforms, simulated_device, freed, resized, watching, watch_raises,
                  gradients_watched, seeded):
         case()
         print(case.__name__, flush=True)

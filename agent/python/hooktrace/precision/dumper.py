@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 from types import TracebackType
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Type, Union
 
 from .. import _native, tracing
 from ..apis.catalog import Framework
@@ -38,6 +38,17 @@ def about(session: Session, **settings: Any) -> str:
                        "job": job, "pid": os.getpid(), "python": platform.python_version(), "program": sys.argv[0] if sys.argv else "", **settings})
 
 
+def optimizers_of(optimizer: Any) -> List[Any]:
+    """An optimizer, a list or a dictionary of them, as a list. TypeError: one of them has no step()."""
+    if optimizer is None:
+        return []
+    found = list(optimizer.values() if isinstance(optimizer, dict) else optimizer if isinstance(optimizer, (list, tuple)) else [optimizer])
+    for one in found:
+        if not hasattr(type(one), "step"):
+            raise TypeError(f"invalid optimizer {type(one).__name__}: expected an object with step(), or a list of them")
+    return found
+
+
 class Dumper:
     """Writes the inputs, outputs and gradients of APIs to PATH between start() and stop(); see deploy/docs/precision.md.
 
@@ -63,7 +74,7 @@ class Dumper:
         self._ranks = None if ranks is None else frozenset(ranks)
         self._limit = parse_size(limit)
         self._compression = compression
-        self._gradients, self._parameters, self._optimizer = gradients, parameters, optimizer
+        self._gradients, self._parameters, self._optimizers = gradients, parameters, optimizers_of(optimizer)
         self._quiet = quiet
         self._session = Session("a Dumper", frameworks, model, scope, words)
         self._queue = Queue(task == "tensor")
@@ -71,7 +82,7 @@ class Dumper:
         self._on = False
         self._step = 0
         self._first_bytes: Optional[int] = None
-        self._graded = False  # the gradients of this step are written
+        self._graded: Set[int] = set()  # id() of parameters whose gradients of this step are written
         self._counts: Dict[str, Any] = {}
         self.path = os.path.abspath(path) if path else None
 
@@ -117,8 +128,8 @@ class Dumper:
         text = about(self._session, task=self._task, level=self._level)
         _native.values_write(self.path, text, rank, self._limit, self._compression)
         loss_scale.follow(self._session)
-        if self._optimizer is not None and self._gradients:
-            kind = type(self._optimizer)
+        kinds = {type(one).step: type(one) for one in self._optimizers if self._gradients}
+        for kind in kinds.values():
             self._session.notice(kind.step, f"{kind.__module__}.{kind.__name__}.step", self._step_begins)
 
     def _is_mine(self) -> bool:
@@ -141,7 +152,7 @@ class Dumper:
         with aside():
             self._write_states()
             self._queue.collect()
-        self._graded = False
+        self._graded.clear()
 
     def _estimate(self) -> None:
         """Says once what a step takes, as far as the disk has it."""
@@ -163,33 +174,38 @@ class Dumper:
         return list(seen.values())
 
     def _step_begins(self, optimizer: Any) -> None:
-        if optimizer is self._optimizer and self._on:
-            self._write_gradients()
+        if self._on and any(optimizer is one for one in self._optimizers):
+            self._write_gradients(optimizer if len(self._optimizers) > 1 else None)
 
-    def _write_gradients(self) -> None:
-        if self._gradients and not self._graded:
-            self._graded = True
-            for name, parameter in self._parameters_of():
-                gradient = parameter.grad if parameter.is_leaf else None
-                if gradient is not None:
-                    _native.values_state(_GRADIENT, name, "", "grad", gradient)
+    def _write_gradients(self, optimizer: Any = None) -> None:
+        """Writes the gradients that this step has no rows of: those of OPTIMIZER's parameters, or of all."""
+        if not self._gradients:
+            return
+        wanted = None if optimizer is None else {id(one) for group in optimizer.param_groups for one in group["params"]}
+        for name, parameter in self._parameters_of():
+            if id(parameter) in self._graded or (wanted is not None and id(parameter) not in wanted):
+                continue
+            gradient = parameter.grad if parameter.is_leaf else None
+            if gradient is not None:
+                self._graded.add(id(parameter))
+                _native.values_state(_GRADIENT, name, "", "grad", gradient)
 
     def _write_states(self) -> None:
         self._write_gradients()
         if self._parameters:
             for name, parameter in self._parameters_of():
                 _native.values_state(_PARAMETER, name, "", "0", parameter)
-        if self._parameters and self._optimizer is not None:
-            self._write_optimizer()
+            for optimizer in self._optimizers:
+                self._write_optimizer(optimizer)
 
-    def _write_optimizer(self) -> None:
+    def _write_optimizer(self, optimizer: Any) -> None:
         names = {id(parameter): name for name, parameter in self._parameters_of()}
-        for number, group in enumerate(self._optimizer.param_groups):
+        for number, group in enumerate(getattr(optimizer, "param_groups", ())):
             for place, parameter in enumerate(group["params"]):
                 name = names.get(id(parameter), f"{number}.{place}")
-                for key, value in self._optimizer.state.get(parameter, {}).items():
+                for key, value in optimizer.state.get(parameter, {}).items():
                     if hasattr(value, "data_ptr"):
-                        _native.values_state(_OPTIMIZER, name, type(self._optimizer).__name__, str(key), value)
+                        _native.values_state(_OPTIMIZER, name, type(optimizer).__name__, str(key), value)
 
     def stop(self) -> None:
         """Ends the step and the dump, and says what it has. Does nothing if it is not on."""
