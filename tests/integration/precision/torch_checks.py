@@ -152,6 +152,22 @@ def optimizers():
         raise AssertionError("a number is no optimizer")
 
 
+def refusals():
+    """What cannot be dumped as asked is refused at once, and a path's parents are made."""
+    model = nn.Linear(2, 2)
+    for options, words in (({"scope": ["torch.nn.functional.liner"]}, "no API and no module"), ({"scope": [model]}, "give model="),
+                           ({"scope": [5]}, "invalid scope int"), ({"limit": 0}, "4096 bytes or more"), ({"limit": None}, "4096 bytes or more"),
+                           ({"steps": 3}, "range(3)"), ({"gradients": True}, "give model="), ({"parameters": True}, "give model=")):
+        try:
+            dumped("refused", lambda _: None, **options)
+        except ValueError as error:
+            assert words in str(error), error
+        else:
+            raise AssertionError(f"{options} are taken")
+    dump, counts = dumped(os.path.join("made", "here"), lambda _: model(torch.ones(1, 2)), limit=1e6, ranks=0, scope=["torch.nn.functional.*", "jax.*"])
+    same("calls", (counts["calls"], {row.name for row in dump.rows()}), (1, {"torch.nn.functional.linear"}))
+
+
 def changes():
     """Operators in place have their inputs of before; composed functions their gradients; gradients without a node are counted."""
     torch.manual_seed(2)
@@ -359,8 +375,8 @@ def seeded():
 
 def main():
     assert sides.TENSOR == 1
-    for case in (statistics, gradients, optimizers, changes, recomputation, shared, transforms, simulated_device, freed, resized, watching, watch_raises,
-                 gradients_watched, seeded):
+    for case in (statistics, gradients, optimizers, refusals, changes, recomputation, shared, transforms, simulated_device, freed, resized, watching,
+                 watch_raises, gradients_watched, seeded):
         case()
         print(case.__name__, flush=True)
     print("done")

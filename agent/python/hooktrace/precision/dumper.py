@@ -1,5 +1,6 @@
 """dumper: writes the values of a program's tensors to a dump."""
 import atexit
+import contextlib
 import glob
 import json
 import os
@@ -67,11 +68,13 @@ class Dumper:
             raise ValueError(f"invalid task {task!r}: expected statistics or tensor")
         if level not in _LEVELS:
             raise ValueError(f"invalid level {level!r}: expected api, module or mix")
+        if (gradients or parameters) and model is None:
+            raise ValueError(f"invalid {'gradients' if gradients else 'parameters'}=True: those of no model (give model=)")
         words = [*_LEVELS[level], *(word for word, wanted in (("payloads", task == "tensor"), ("scalars", scalars), ("stacks", stacks),
                                                               ("backward", backward)) if wanted)]
         self._task, self._level = task, level
         self._steps = Steps(steps, sample)
-        self._ranks = None if ranks is None else frozenset(ranks)
+        self._ranks = None if ranks is None else frozenset([ranks] if isinstance(ranks, int) else ranks)
         self._limit = parse_size(limit)
         self._compression = compression
         self._gradients, self._parameters, self._optimizers = gradients, parameters, optimizers_of(optimizer)
@@ -122,6 +125,8 @@ class Dumper:
 
     def _open(self, rank: int) -> None:
         self.path = self.path or default_path()
+        with contextlib.suppress(OSError):  # values_write() says what is wrong
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
         self._say(f"values of rank {rank} go to {self.path}, at most {show_size(self._limit)} for this process")
         if glob.glob(os.path.join(glob.escape(self.path), f"rank{rank}-*.hkv")):
             self._say(f"{self.path} has values of rank {rank} already: those of this process are added (give another path to keep them apart)")
@@ -225,7 +230,8 @@ class Dumper:
 def summary(counts: Dict[str, Any], path: Optional[str]) -> str:
     """One line: what a dump has, and everything that it has not, by reason."""
     many = {name: counts.get(name, 0) for name in ("rows", "calls", "backward_calls", "payloads", "bytes")}
-    text = f"{many['rows']} rows of {many['calls']} calls and {many['backward_calls']} backward calls"
+    nothing = "" if many["rows"] or counts.get("left_out") else " (no call was within scope=, steps= and level=)"
+    text = f"{many['rows']} rows{nothing} of {many['calls']} calls and {many['backward_calls']} backward calls"
     if many["payloads"]:
         text += f", elements of {many['payloads']} tensors"
     text += f", {show_size(many['bytes'])} in {path}"
