@@ -345,6 +345,23 @@ def watch_raises():
     assert bad is not None and bool(torch.isnan(bad).all())
 
 
+def watch_unsaved():
+    """A find counts, and raises, where its values cannot be saved."""
+    path = os.path.join(DIRECTORY, "occupied")
+    with open(path, "w", encoding="utf-8"):
+        pass
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with precision.watch(on_find="raise", path=path) as watch:
+            try:
+                torch.log(torch.zeros(2))
+            except ValueError as error:
+                same("the error", str(error), "[overflow 1 times]: no values are saved.")
+            else:
+                raise AssertionError("the first find did not raise")
+    same("finds", [(find.api, find.path) for find in watch.finds], [("torch.log", None)])
+
+
 def gradients_watched():
     x = torch.zeros(3, requires_grad=True)
     finds = []
@@ -376,7 +393,7 @@ def seeded():
 def main():
     assert sides.TENSOR == 1
     for case in (statistics, gradients, optimizers, refusals, changes, recomputation, shared, transforms, simulated_device, freed, resized, watching,
-                 watch_raises, gradients_watched, seeded):
+                 watch_raises, watch_unsaved, gradients_watched, seeded):
         case()
         print(case.__name__, flush=True)
     print("done")

@@ -39,6 +39,12 @@ def about(session: Session, **settings: Any) -> str:
                        "job": job, "pid": os.getpid(), "python": platform.python_version(), "program": sys.argv[0] if sys.argv else "", **settings})
 
 
+def make_parents(path: str) -> None:
+    """Makes the directories above the dump PATH. What is wrong with them values_write() says."""
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+
+
 def optimizers_of(optimizer: Any) -> List[Any]:
     """An optimizer, a list or a dictionary of them, as a list. TypeError: one of them has no step()."""
     if optimizer is None:
@@ -125,8 +131,7 @@ class Dumper:
 
     def _open(self, rank: int) -> None:
         self.path = self.path or default_path()
-        with contextlib.suppress(OSError):  # values_write() says what is wrong
-            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        make_parents(self.path)
         self._say(f"values of rank {rank} go to {self.path}, at most {show_size(self._limit)} for this process")
         if glob.glob(os.path.join(glob.escape(self.path), f"rank{rank}-*.hkv")):
             self._say(f"{self.path} has values of rank {rank} already: those of this process are added (give another path to keep them apart)")
