@@ -1,4 +1,5 @@
 """What a dump of torch's values has, against NumPy and autograd itself. `done` is printed at the end. Argument: a directory to fill."""
+import dataclasses
 import math
 import os
 import random
@@ -150,6 +151,43 @@ def optimizers():
         assert "expected an object with step()" in str(error), error
     else:
         raise AssertionError("a number is no optimizer")
+
+
+@dataclasses.dataclass
+class Answer:
+    """What a module returns."""
+    score: torch.Tensor
+    more: tuple
+    nothing: object = None
+
+
+class Answers(nn.Linear):
+    def forward(self, input):  # pylint: disable=redefined-builtin
+        score = super().forward(input)
+        return Answer(score, (score.relu(), 3))
+
+
+def fields():
+    """The fields of a dataclass are those of a dictionary: values, and gradients."""
+    model, kept = Answers(2, 2), {}
+
+    def work(_):
+        answer = model(torch.ones(1, 2))
+        answer.score.retain_grad()
+        (answer.score * 3).sum().backward()
+        kept["score"] = answer.score.grad
+        kept["answer"] = model(input=Answer(torch.ones(1, 2), ()).score)
+    dump, counts = dumped("fields", work, task="tensor", level="mix", model=model)
+    rows = [row for row in dump.rows() if row.name == "Answers" and row.number == 0]
+    same("slots", [(row.phase, row.slot) for row in rows if row.role == "output"],
+         [("forward", "score"), ("forward", "more.0"), ("forward", "more.1"), ("forward", "nothing"), ("backward", "score")])
+    near(dump, rows[-1], kept["score"])
+    same("left out", counts["left_out"], {})
+    loop = Answer(torch.ones(2), 0)
+    loop.nothing = loop
+    model.register_forward_hook(lambda *_: loop)
+    _, counts = dumped("loop", lambda _: model(torch.ones(1, 2)), level="module", model=model)
+    same("left out of what has itself", list(counts["left_out"].values()), [1])
 
 
 def refusals():
@@ -392,7 +430,7 @@ def seeded():
 
 def main():
     assert sides.TENSOR == 1
-    for case in (statistics, gradients, optimizers, refusals, changes, recomputation, shared, transforms, simulated_device, freed, resized, watching,
+    for case in (statistics, gradients, optimizers, fields, refusals, changes, recomputation, shared, transforms, simulated_device, freed, resized, watching,
                  watch_raises, watch_unsaved, gradients_watched, seeded):
         case()
         print(case.__name__, flush=True)
