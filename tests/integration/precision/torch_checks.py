@@ -358,6 +358,26 @@ def watching():
     check_statistics_of_finds(dump)
 
 
+def wanted_infinities():
+    """What the program asks for is no find: masks, and memory that is not written yet."""
+    scores, least = torch.zeros(2, 2), torch.finfo(torch.float16).min
+    garbage = torch.full((4096,), math.nan)
+    del garbage
+    with precision.watch(on_find="raise", save=False) as watch:
+        for _ in range(20):
+            torch.empty(4096)
+        torch.full((2, 2), -math.inf).triu(1)
+        scores.masked_fill(torch.eye(2) > 0, -math.inf)
+        torch.full((2,), least, dtype=torch.float16)
+        torch.full((2,), torch.finfo(torch.bfloat16).min, dtype=torch.bfloat16)
+        same("finds", watch.finds, [])
+        try:
+            scores.add(1e38).mul(1e38)
+        except ValueError:
+            pass
+    same("a find", [find.api for find in watch.finds], ["torch.Tensor.mul"])
+
+
 def check_statistics_of_finds(dump):
     for row in dump.rows():
         if row.has_elements:
@@ -431,7 +451,7 @@ def seeded():
 def main():
     assert sides.TENSOR == 1
     for case in (statistics, gradients, optimizers, fields, refusals, changes, recomputation, shared, transforms, simulated_device, freed, resized, watching,
-                 watch_raises, watch_unsaved, gradients_watched, seeded):
+                 watch_raises, watch_unsaved, wanted_infinities, gradients_watched, seeded):
         case()
         print(case.__name__, flush=True)
     print("done")

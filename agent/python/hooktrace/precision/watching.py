@@ -15,6 +15,9 @@ from .session import Session
 from .steps import parse_size
 
 _BACKWARD = 1  # enum hk_dump_phase
+# What their results hold, nobody has written yet.
+_UNWRITTEN = frozenset(("empty", "empty_like", "empty_permuted", "empty_quantized", "empty_strided", "new_empty", "new_empty_strided", "resize_",
+                        "resize_as_"))
 
 
 class Find(NamedTuple):
@@ -110,6 +113,8 @@ class Watch:
 
     def _found(self, api: str, of: str, call: int, phase: int, inputs: List[str], outputs: List[str]) -> Optional[bool]:
         """Called by hooktrace._native. Returns whether the call's values are to be saved, or None if it is no find."""
+        if api.rpartition(".")[2] in _UNWRITTEN:
+            return None
         if phase == _BACKWARD and _native.values_is_loss_scaled():
             self._scaled_steps.add(self._step)
             return None
