@@ -15,7 +15,7 @@ from .session import Session
 from .steps import parse_size
 
 _BACKWARD = 1  # enum hk_dump_phase
-# What their results hold, nobody has written yet.
+# Their results hold memory that is not written yet.
 _UNWRITTEN = frozenset(("empty", "empty_like", "empty_permuted", "empty_quantized", "empty_strided", "new_empty", "new_empty_strided", "resize_",
                         "resize_as_"))
 
