@@ -37,6 +37,12 @@ static int names_add(struct hk_mapping *mapping, const char *a, const char *b, c
 {
 	struct hk_mapping_names *list;
 
+	if (a[strcspn(a, BLANKS)] || b[strcspn(b, BLANKS "=")]) {
+		snprintf(reason, HK_MAPPING_REASON_BYTES,
+			 "a name has no blank and no '=': expected 'PATTERN = PATTERN', 'rank 1 = "
+			 "rank 4', 'PATTERN = shard(0) over ranks 0-3' or 'PATTERN = replicated'");
+		return -EINVAL;
+	}
 	if (stars_of(a) > STARS_MAX || stars_of(b) > stars_of(a)) {
 		snprintf(reason, HK_MAPPING_REASON_BYTES,
 			 "at most %d '*' are allowed, and not more on the right than on the left",

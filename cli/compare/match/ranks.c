@@ -105,7 +105,7 @@ static bool is_shard(const struct pairing *pairing, enum hk_mapping_side side, u
 static void unpaired_warn(const struct pairing *pairing, const struct hk_source_parts *parts,
 			  const bool *taken, enum hk_mapping_side side)
 {
-	char sentence[128];
+	char sentence[224];
 	size_t left = 0;
 	uint32_t first = 0;
 
@@ -119,7 +119,8 @@ static void unpaired_warn(const struct pairing *pairing, const struct hk_source_
 	if (left > 0) {
 		snprintf(
 		    sentence, sizeof(sentence),
-		    "%zu rank%s of %s, the first is %u, ha%s no counterpart and %s not compared",
+		    "%zu rank%s of %s, the first is %u, ha%s no counterpart and %s not compared "
+		    "(--ranks compares one rank with several, a mapping pairs ranks)",
 		    left, left > 1 ? "s" : "", side == HK_SIDE_A ? "A" : "B", (unsigned)first,
 		    left > 1 ? "ve" : "s", left > 1 ? "are" : "is");
 		pairing->options->warn(pairing->options->context, sentence);

@@ -1,4 +1,5 @@
 """What a dump of torch's values has, against NumPy and autograd itself. `done` is printed at the end. Argument: a directory to fill."""
+import dataclasses
 import math
 import os
 import random
@@ -121,6 +122,88 @@ def gradients():
         near(dump, state["gradient", name], parameter.grad)
         near(dump, state["parameter", name], parameter)
     same("left out", counts["left_out"], {})
+
+
+def optimizers():
+    """Of several optimizers each one's step has the gradients of its own parameters, whatever becomes of them behind it."""
+    models = {name: nn.Linear(2, 2) for name in ("critic", "maker")}
+    steps = [torch.optim.SGD(models["critic"].parameters(), lr=0.1, momentum=0.5), torch.optim.Adam(models["maker"].parameters())]
+    kept = {}
+
+    def work(dumper):
+        for (name, model), optimizer in zip(models.items(), steps):
+            for each in steps:
+                each.zero_grad(set_to_none=True)
+            models["critic"](models["maker"](torch.randn(3, 2))).sum().backward()
+            kept.update({f"{name}.{path}": parameter.grad.clone() for path, parameter in model.named_parameters()})
+            optimizer.step()
+        dumper.step()
+    dump, _ = dumped("optimizers", work, task="tensor", model=models, optimizer=steps, gradients=True, parameters=True)
+    state = rows_of(dump, kind="state", step=0)
+    gradients_of = {row.name: row for row in state if row.phase == "gradient"}
+    same("gradients", (sorted(gradients_of), len([row for row in state if row.phase == "gradient"])), (sorted(kept), 4))
+    for name, wanted in kept.items():
+        near(dump, gradients_of[name], wanted)
+    same("states", {row.name for row in state if row.phase == "optimizer"}, set(kept))
+    try:
+        precision.Dumper(optimizer=[3])
+    except TypeError as error:
+        assert "expected an object with step()" in str(error), error
+    else:
+        raise AssertionError("a number is no optimizer")
+
+
+@dataclasses.dataclass
+class Answer:
+    """What a module returns."""
+    score: torch.Tensor
+    more: tuple
+    nothing: object = None
+
+
+class Answers(nn.Linear):
+    def forward(self, input):  # pylint: disable=redefined-builtin
+        score = super().forward(input)
+        return Answer(score, (score.relu(), 3))
+
+
+def fields():
+    """The fields of a dataclass are those of a dictionary: values, and gradients."""
+    model, kept = Answers(2, 2), {}
+
+    def work(_):
+        answer = model(torch.ones(1, 2))
+        answer.score.retain_grad()
+        (answer.score * 3).sum().backward()
+        kept["score"] = answer.score.grad
+        kept["answer"] = model(input=Answer(torch.ones(1, 2), ()).score)
+    dump, counts = dumped("fields", work, task="tensor", level="mix", model=model)
+    rows = [row for row in dump.rows() if row.name == "Answers" and row.number == 0]
+    same("slots", [(row.phase, row.slot) for row in rows if row.role == "output"],
+         [("forward", "score"), ("forward", "more.0"), ("forward", "more.1"), ("forward", "nothing"), ("backward", "score")])
+    near(dump, rows[-1], kept["score"])
+    same("left out", counts["left_out"], {})
+    loop = Answer(torch.ones(2), 0)
+    loop.nothing = loop
+    model.register_forward_hook(lambda *_: loop)
+    _, counts = dumped("loop", lambda _: model(torch.ones(1, 2)), level="module", model=model)
+    same("left out of what has itself", list(counts["left_out"].values()), [1])
+
+
+def refusals():
+    """What cannot be dumped as asked is refused at once, and a path's parents are made."""
+    model = nn.Linear(2, 2)
+    for options, words in (({"scope": ["torch.nn.functional.liner"]}, "no API and no module"), ({"scope": [model]}, "give model="),
+                           ({"scope": [5]}, "invalid scope int"), ({"limit": 0}, "4096 bytes or more"), ({"limit": None}, "4096 bytes or more"),
+                           ({"steps": 3}, "range(3)"), ({"gradients": True}, "give model="), ({"parameters": True}, "give model=")):
+        try:
+            dumped("refused", lambda _: None, **options)
+        except ValueError as error:
+            assert words in str(error), error
+        else:
+            raise AssertionError(f"{options} are taken")
+    dump, counts = dumped(os.path.join("made", "here"), lambda _: model(torch.ones(1, 2)), limit=1e6, ranks=0, scope=["torch.nn.functional.*", "jax.*"])
+    same("calls", (counts["calls"], {row.name for row in dump.rows()}), (1, {"torch.nn.functional.linear"}))
 
 
 def changes():
@@ -275,6 +358,26 @@ def watching():
     check_statistics_of_finds(dump)
 
 
+def wanted_infinities():
+    """What the program asks for is no find: masks, and memory that is not written yet."""
+    scores, least = torch.zeros(2, 2), torch.finfo(torch.float16).min
+    garbage = torch.full((4096,), math.nan)
+    del garbage
+    with precision.watch(on_find="raise", save=False) as watch:
+        for _ in range(20):
+            torch.empty(4096)
+        torch.full((2, 2), -math.inf).triu(1)
+        scores.masked_fill(torch.eye(2) > 0, -math.inf)
+        torch.full((2,), least, dtype=torch.float16)
+        torch.full((2,), torch.finfo(torch.bfloat16).min, dtype=torch.bfloat16)
+        same("finds", watch.finds, [])
+        try:
+            scores.add(1e38).mul(1e38)
+        except ValueError:
+            pass
+    same("a find", [find.api for find in watch.finds], ["torch.Tensor.mul"])
+
+
 def check_statistics_of_finds(dump):
     for row in dump.rows():
         if row.has_elements:
@@ -298,6 +401,23 @@ def watch_raises():
         watch.stop()
     same("warnings", ["its inputs were finite" in str(warned[0].message), "were not finite already" in str(warned[1].message)], [True, True])
     assert bad is not None and bool(torch.isnan(bad).all())
+
+
+def watch_unsaved():
+    """A find counts, and raises, where its values cannot be saved."""
+    path = os.path.join(DIRECTORY, "occupied")
+    with open(path, "w", encoding="utf-8"):
+        pass
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with precision.watch(on_find="raise", path=path) as watch:
+            try:
+                torch.log(torch.zeros(2))
+            except ValueError as error:
+                same("the error", str(error), "[overflow 1 times]: no values are saved.")
+            else:
+                raise AssertionError("the first find did not raise")
+    same("finds", [(find.api, find.path) for find in watch.finds], [("torch.log", None)])
 
 
 def gradients_watched():
@@ -330,8 +450,8 @@ def seeded():
 
 def main():
     assert sides.TENSOR == 1
-    for case in (statistics, gradients, changes, recomputation, shared, transforms, simulated_device, freed, resized, watching, watch_raises,
-                 gradients_watched, seeded):
+    for case in (statistics, gradients, optimizers, fields, refusals, changes, recomputation, shared, transforms, simulated_device, freed, resized, watching,
+                 watch_raises, watch_unsaved, wanted_infinities, gradients_watched, seeded):
         case()
         print(case.__name__, flush=True)
     print("done")

@@ -67,6 +67,8 @@ class Agreement:
     """What agree() returns."""
 
     def __init__(self, model: Any, optimizer: Any, every: int, what: Sequence[str], group: Any, name: str) -> None:
+        if not hasattr(model, "named_parameters"):
+            raise TypeError(f"invalid model {type(model).__name__}: expected an object with named_parameters()")
         unknown = [word for word in what if word not in WHAT]
         if unknown or not what:
             raise ValueError(f"invalid what={what!r}: expected some of {', '.join(WHAT)}")

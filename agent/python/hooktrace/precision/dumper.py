@@ -1,5 +1,6 @@
 """dumper: writes the values of a program's tensors to a dump."""
 import atexit
+import contextlib
 import glob
 import json
 import os
@@ -8,7 +9,7 @@ import socket
 import sys
 import time
 from types import TracebackType
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Type, Union
 
 from .. import _native, tracing
 from ..apis.catalog import Framework
@@ -38,6 +39,23 @@ def about(session: Session, **settings: Any) -> str:
                        "job": job, "pid": os.getpid(), "python": platform.python_version(), "program": sys.argv[0] if sys.argv else "", **settings})
 
 
+def make_parents(path: str) -> None:
+    """Makes the directories above the dump PATH. What is wrong with them values_write() says."""
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+
+
+def optimizers_of(optimizer: Any) -> List[Any]:
+    """An optimizer, a list or a dictionary of them, as a list. TypeError: one of them has no step()."""
+    if optimizer is None:
+        return []
+    found = list(optimizer.values() if isinstance(optimizer, dict) else optimizer if isinstance(optimizer, (list, tuple)) else [optimizer])
+    for one in found:
+        if not hasattr(type(one), "step"):
+            raise TypeError(f"invalid optimizer {type(one).__name__}: expected an object with step(), or a list of them")
+    return found
+
+
 class Dumper:
     """Writes the inputs, outputs and gradients of APIs to PATH between start() and stop(); see deploy/docs/precision.md.
 
@@ -56,14 +74,16 @@ class Dumper:
             raise ValueError(f"invalid task {task!r}: expected statistics or tensor")
         if level not in _LEVELS:
             raise ValueError(f"invalid level {level!r}: expected api, module or mix")
+        if (gradients or parameters) and model is None:
+            raise ValueError(f"invalid {'gradients' if gradients else 'parameters'}=True: those of no model (give model=)")
         words = [*_LEVELS[level], *(word for word, wanted in (("payloads", task == "tensor"), ("scalars", scalars), ("stacks", stacks),
                                                               ("backward", backward)) if wanted)]
         self._task, self._level = task, level
         self._steps = Steps(steps, sample)
-        self._ranks = None if ranks is None else frozenset(ranks)
+        self._ranks = None if ranks is None else frozenset([ranks] if isinstance(ranks, int) else ranks)
         self._limit = parse_size(limit)
         self._compression = compression
-        self._gradients, self._parameters, self._optimizer = gradients, parameters, optimizer
+        self._gradients, self._parameters, self._optimizers = gradients, parameters, optimizers_of(optimizer)
         self._quiet = quiet
         self._session = Session("a Dumper", frameworks, model, scope, words)
         self._queue = Queue(task == "tensor")
@@ -71,7 +91,7 @@ class Dumper:
         self._on = False
         self._step = 0
         self._first_bytes: Optional[int] = None
-        self._graded = False  # the gradients of this step are written
+        self._graded: Set[int] = set()  # id() of parameters whose gradients of this step are written
         self._counts: Dict[str, Any] = {}
         self.path = os.path.abspath(path) if path else None
 
@@ -111,14 +131,15 @@ class Dumper:
 
     def _open(self, rank: int) -> None:
         self.path = self.path or default_path()
+        make_parents(self.path)
         self._say(f"values of rank {rank} go to {self.path}, at most {show_size(self._limit)} for this process")
         if glob.glob(os.path.join(glob.escape(self.path), f"rank{rank}-*.hkv")):
             self._say(f"{self.path} has values of rank {rank} already: those of this process are added (give another path to keep them apart)")
         text = about(self._session, task=self._task, level=self._level)
         _native.values_write(self.path, text, rank, self._limit, self._compression)
         loss_scale.follow(self._session)
-        if self._optimizer is not None and self._gradients:
-            kind = type(self._optimizer)
+        kinds = {type(one).step: type(one) for one in self._optimizers if self._gradients}
+        for kind in kinds.values():
             self._session.notice(kind.step, f"{kind.__module__}.{kind.__name__}.step", self._step_begins)
 
     def _is_mine(self) -> bool:
@@ -141,7 +162,7 @@ class Dumper:
         with aside():
             self._write_states()
             self._queue.collect()
-        self._graded = False
+        self._graded.clear()
 
     def _estimate(self) -> None:
         """Says once what a step takes, as far as the disk has it."""
@@ -163,33 +184,38 @@ class Dumper:
         return list(seen.values())
 
     def _step_begins(self, optimizer: Any) -> None:
-        if optimizer is self._optimizer and self._on:
-            self._write_gradients()
+        if self._on and any(optimizer is one for one in self._optimizers):
+            self._write_gradients(optimizer if len(self._optimizers) > 1 else None)
 
-    def _write_gradients(self) -> None:
-        if self._gradients and not self._graded:
-            self._graded = True
-            for name, parameter in self._parameters_of():
-                gradient = parameter.grad if parameter.is_leaf else None
-                if gradient is not None:
-                    _native.values_state(_GRADIENT, name, "", "grad", gradient)
+    def _write_gradients(self, optimizer: Any = None) -> None:
+        """Writes the gradients that this step has no rows of: those of OPTIMIZER's parameters, or of all."""
+        if not self._gradients:
+            return
+        wanted = None if optimizer is None else {id(one) for group in optimizer.param_groups for one in group["params"]}
+        for name, parameter in self._parameters_of():
+            if id(parameter) in self._graded or (wanted is not None and id(parameter) not in wanted):
+                continue
+            gradient = parameter.grad if parameter.is_leaf else None
+            if gradient is not None:
+                self._graded.add(id(parameter))
+                _native.values_state(_GRADIENT, name, "", "grad", gradient)
 
     def _write_states(self) -> None:
         self._write_gradients()
         if self._parameters:
             for name, parameter in self._parameters_of():
                 _native.values_state(_PARAMETER, name, "", "0", parameter)
-        if self._parameters and self._optimizer is not None:
-            self._write_optimizer()
+            for optimizer in self._optimizers:
+                self._write_optimizer(optimizer)
 
-    def _write_optimizer(self) -> None:
+    def _write_optimizer(self, optimizer: Any) -> None:
         names = {id(parameter): name for name, parameter in self._parameters_of()}
-        for number, group in enumerate(self._optimizer.param_groups):
+        for number, group in enumerate(getattr(optimizer, "param_groups", ())):
             for place, parameter in enumerate(group["params"]):
                 name = names.get(id(parameter), f"{number}.{place}")
-                for key, value in self._optimizer.state.get(parameter, {}).items():
+                for key, value in optimizer.state.get(parameter, {}).items():
                     if hasattr(value, "data_ptr"):
-                        _native.values_state(_OPTIMIZER, name, type(self._optimizer).__name__, str(key), value)
+                        _native.values_state(_OPTIMIZER, name, type(optimizer).__name__, str(key), value)
 
     def stop(self) -> None:
         """Ends the step and the dump, and says what it has. Does nothing if it is not on."""
@@ -209,7 +235,8 @@ class Dumper:
 def summary(counts: Dict[str, Any], path: Optional[str]) -> str:
     """One line: what a dump has, and everything that it has not, by reason."""
     many = {name: counts.get(name, 0) for name in ("rows", "calls", "backward_calls", "payloads", "bytes")}
-    text = f"{many['rows']} rows of {many['calls']} calls and {many['backward_calls']} backward calls"
+    nothing = "" if many["rows"] or counts.get("left_out") else " (no call was within scope=, steps= and level=)"
+    text = f"{many['rows']} rows{nothing} of {many['calls']} calls and {many['backward_calls']} backward calls"
     if many["payloads"]:
         text += f", elements of {many['payloads']} tensors"
     text += f", {show_size(many['bytes'])} in {path}"

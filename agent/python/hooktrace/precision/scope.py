@@ -1,6 +1,6 @@
 """scope: which calls a dump is about, from what the user names."""
 import fnmatch
-from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 Bound = Union[int, str]
 
@@ -31,7 +31,7 @@ class Scope:
     """ITEMS: names or shell patterns of APIs ("torch.nn.functional.*", "torch.add.3"), paths of modules ("layers.*"), modules, and
     pairs of two calls. No item: everything."""
 
-    def __init__(self, items: Iterable[Any] = (), paths: Sequence[str] = ()) -> None:
+    def __init__(self, items: Iterable[Any] = (), modules: Optional[Dict[str, Any]] = None) -> None:
         self.patterns: List[str] = []
         self.modules: List[int] = []
         self.ranges: List[Range] = []
@@ -39,14 +39,16 @@ class Scope:
         self.all = True
         for item in [items] if isinstance(items, str) else items or ():
             self.all = False
-            self._add(item, paths)
+            self._add(item, modules or {})
 
-    def _add(self, item: Any, paths: Sequence[str]) -> None:
+    def _add(self, item: Any, modules: Dict[str, Any]) -> None:
         if isinstance(item, (tuple, list)):
             self.ranges.append(_range(item))
         elif not isinstance(item, str):
+            if not any(item is one for one in modules.values()):
+                raise ValueError(f"invalid scope {type(item).__name__}: expected names of APIs, paths of modules, or modules of the model (give model=)")
             self.modules.append(id(item))
-        elif fnmatch.filter(paths, item):
+        elif fnmatch.filter(modules, item):
             self.paths.append(item)
         elif _bound(item)[1] >= 0:
             self.ranges.append(Range(*_bound(item), *_bound(item)))
@@ -55,6 +57,10 @@ class Scope:
 
     def wants_api(self, name: str) -> bool:
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.patterns)
+
+    def may_name(self, frameworks: Iterable[str]) -> bool:
+        """Whether a pattern may be about APIs of FRAMEWORKS, by their first words."""
+        return any(fnmatch.fnmatchcase(name, pattern.partition(".")[0]) for name in frameworks for pattern in self.patterns)
 
     def wants_module(self, module: Any, path: str) -> bool:
         return id(module) in self.modules or any(fnmatch.fnmatchcase(path, pattern) for pattern in self.paths)

@@ -50,7 +50,7 @@ class Session:
         self.owner = owner
         self.frameworks = apis.chosen(frameworks)
         self.modules = module_paths(model)
-        self.scope = Scope(scope, list(self.modules))
+        self.scope = Scope(scope, self.modules)
         self.words = frozenset(words)
         self.functions: Dict[str, Callable[..., Any]] = {"notify": self._notify}
         self.pid = 0
@@ -90,7 +90,7 @@ class Session:
         there = [one for one in self.frameworks if one.name not in absent]
         self._sides()
         named = sum([self._hook(framework) for framework in there])
-        if self.scope.patterns and not named and not absent:
+        if self.scope.patterns and not named and not self.scope.may_name(absent):
             raise ValueError(f"invalid scope {self.scope.patterns!r}: no API and no module of the model has this name")
         if absent:
             self._arrival = Arrival(absent, self._arrived)

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ..apis.catalog import Framework, resolve
 
-OTHER, TENSOR, READ, WRAPPER, SCALAR = range(5)  # enum hk_values_class
+OTHER, TENSOR, READ, WRAPPER, SCALAR, FIELDS = range(6)  # enum hk_values_class
 
 Side = Dict[str, Any]
 Read = Optional[Tuple[Any, ...]]
@@ -122,7 +122,7 @@ def join(sides: List[Side]) -> Side:
             if answer != OTHER:
                 owners[kind] = side
                 return answer
-        return OTHER
+        return FIELDS if hasattr(kind, "__dataclass_fields__") else OTHER
 
     def read(tensor: Any) -> Read:
         return owners[type(tensor)]["read"](tensor)

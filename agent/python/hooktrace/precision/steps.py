@@ -3,16 +3,16 @@ import re
 from typing import Container, Iterable, Optional, Union
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+LIMIT_LEAST = 4096  # bytes
 
 
 def parse_size(size: Union[int, str]) -> int:
-    """Bytes of "10G", "500M" or a number. ValueError: it is neither."""
-    if isinstance(size, int):
-        return size
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)i?B?", size.strip(), re.IGNORECASE)
-    if not found:
-        raise ValueError(f"invalid limit {size!r}: expected bytes, or a number with K, M, G or T, as \"10G\"")
-    return int(float(found.group(1)) * _UNITS[found.group(2).upper()])
+    """Bytes of "10G", "500M" or a number. ValueError: it is neither, or too little for the head of a file."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)i?B?", str(size).strip(), re.IGNORECASE)
+    many = int(float(found.group(1)) * _UNITS[found.group(2).upper()]) if found else 0
+    if many < LIMIT_LEAST:
+        raise ValueError(f"invalid limit {size!r}: expected {LIMIT_LEAST} bytes or more, or a number with K, M, G or T, as \"10G\"")
+    return many
 
 
 def show_size(size: float) -> str:
@@ -27,6 +27,8 @@ class Steps:
     """Every SAMPLE-th of STEPS: a range, a list, or None for all."""
 
     def __init__(self, steps: Optional[Iterable[int]], sample: int) -> None:
+        if isinstance(steps, (int, str)):
+            raise ValueError(f"invalid steps {steps!r}: expected a range or a list of numbers, as range({steps})")
         if sample < 1:
             raise ValueError(f"invalid sample {sample}: expected 1 or more")
         self._steps: Optional[Container[int]] = steps if steps is None or isinstance(steps, range) else frozenset(steps)

@@ -97,6 +97,8 @@ class Validation:
                  token_file: Optional[str], max_bytes: int) -> None:
         if every < 1 or not (on_differ in ("raise", "warn") or callable(on_differ)):
             raise ValueError("invalid arguments: expected every=1 or more, on_differ='raise', 'warn' or a function")
+        if "://" not in url:
+            raise ValueError(f"invalid golden='{url}': expected the URL that the golden process prints, as ipc://PATH or tcp://HOST:PORT")
         if not golden_side.is_local(url) and token_file is None:
             raise ValueError(f"invalid golden='{url}': another machine needs token_file= or HOOK_TOKEN_FILE")
         self.url, self.patterns, self.every, self.on_differ, self.max_bytes = url, list(patterns), every, on_differ, max_bytes
@@ -113,7 +115,10 @@ class Validation:
         self._number = 0
         self._socket = nng.Socket("req0", max_bytes)
         self._socket.patience(timeout)
-        self._socket.dial(url)
+        try:
+            self._socket.dial(url)
+        except nng.NngError as error:
+            raise nng.NngError(f"{error} (start the golden process: python -m hooktrace.precision.golden)") from None
 
     # ---- what the user calls ----
 

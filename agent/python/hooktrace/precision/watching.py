@@ -10,11 +10,14 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Se
 from .. import _native
 from ..apis.catalog import Framework
 from . import loss_scale
-from .dumper import about, default_path
+from .dumper import about, default_path, make_parents
 from .session import Session
 from .steps import parse_size
 
 _BACKWARD = 1  # enum hk_dump_phase
+# Their results hold memory that is not written yet.
+_UNWRITTEN = frozenset(("empty", "empty_like", "empty_permuted", "empty_quantized", "empty_strided", "new_empty", "new_empty_strided", "resize_",
+                        "resize_as_"))
 
 
 class Find(NamedTuple):
@@ -99,11 +102,19 @@ class Watch:
             return None
         if self.path is None:
             self.path = default_path()
-        _native.values_write(self.path, about(self._session, task="watch", level="api"), max(_native.values_identity()[0], 0), self._size, 1)
+        make_parents(self.path)
+        try:
+            _native.values_write(self.path, about(self._session, task="watch", level="api"), max(_native.values_identity()[0], 0), self._size, 1)
+        except OSError as error:
+            self._save = False
+            print(f"hooktrace: the values of finds are not saved: {error} (give another path=, or save=False)", file=sys.stderr, flush=True)
+            return None
         return self.path
 
     def _found(self, api: str, of: str, call: int, phase: int, inputs: List[str], outputs: List[str]) -> Optional[bool]:
         """Called by hooktrace._native. Returns whether the call's values are to be saved, or None if it is no find."""
+        if api.rpartition(".")[2] in _UNWRITTEN:
+            return None
         if phase == _BACKWARD and _native.values_is_loss_scaled():
             self._scaled_steps.add(self._step)
             return None
@@ -124,8 +135,9 @@ class Watch:
             self._react(find)
             return
         warnings.warn(show(find), RuntimeWarning, stacklevel=2)
-        if self._react == "raise" and self._limit is not None and find.number >= self._limit:
-            raise ValueError(f"[overflow {find.number} times]: dump file is saved in '{find.path}'.")
+        if self._react == "raise" and find.number >= (self._limit or 1):
+            saved = f"dump file is saved in '{find.path}'" if find.path else "no values are saved"
+            raise ValueError(f"[overflow {find.number} times]: {saved}.")
 
     def stop(self) -> None:
         """Ends the watch. Does nothing if it is not on."""
@@ -146,7 +158,7 @@ def show(find: Find) -> str:
 def watch(limit: Optional[int] = None, on_find: Reaction = "warn", save: bool = True, **options: Any) -> Watch:
     """Looks at the outputs of all calls from now on: NaN, Inf, and the largest number of float16 and bfloat16 are finds.
 
-    on_find: "warn"; "raise", which warns too, and has the LIMIT-th find raise ValueError in the call; or a function that gets each Find.
+    on_find: "warn"; "raise", which warns too, and has the LIMIT-th find (the first by default) raise ValueError in the call; or a function that gets each Find.
     save: the values of a find go to a dump at `path` (default: as Dumper's). inherited: calls whose inputs were not finite already are
     finds too. model, scope, frameworks: as Dumper's. backward: gradients are looked at as well; those of a GradScaler are only counted.
     """

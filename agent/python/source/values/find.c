@@ -1,15 +1,19 @@
 #include "find.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+#define LARGEST_F16 65504.0
+#define LARGEST_BF16 3.3895313892515355e38
 
 /* The largest finite number of DTYPE; infinity where reaching it says nothing. */
 static double largest(enum hk_dtype dtype)
 {
 	switch (dtype) {
 	case HK_DTYPE_F16:
-		return 65504.0;
+		return LARGEST_F16;
 	case HK_DTYPE_BF16:
-		return 3.3895313892515355e38;
+		return LARGEST_BF16;
 	default:
 		return HUGE_VAL;
 	}
@@ -28,13 +32,24 @@ static bool is_bad(const struct hk_value *value)
 	       statistics->max >= most || statistics->min <= -most;
 }
 
+/* Whether VALUE is a number that the program itself gives, as masks of attention do. */
+static bool is_given(const struct hk_value *value)
+{
+	char *end = NULL;
+	double number = value->scalar ? strtod(value->scalar, &end) : 0;
+
+	return end && end != value->scalar && !*end &&
+	       (!isfinite(number) || fabs(number) == LARGEST_F16 || fabs(number) == LARGEST_BF16);
+}
+
 static PyObject *bad_slots(const struct hk_record *record, size_t begin, size_t end)
 {
 	PyObject *slots = PyList_New(0);
 
 	for (size_t i = begin; slots && i < end; i++) {
-		PyObject *slot = is_bad(&record->values[i])
-				     ? PyUnicode_FromString(record->values[i].slot)
+		const struct hk_value *value = &record->values[i];
+		PyObject *slot = is_bad(value) || (i < record->inputs && is_given(value))
+				     ? PyUnicode_FromString(value->slot)
 				     : NULL;
 		if (slot && PyList_Append(slots, slot) < 0) {
 			Py_CLEAR(slots);

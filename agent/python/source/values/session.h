@@ -56,7 +56,8 @@ enum hk_values_class {
 	HK_CLASS_TENSOR = 1,  /* has torch.Tensor's own methods */
 	HK_CLASS_READ = 2,    /* is read by `read` */
 	HK_CLASS_WRAPPER = 3, /* has no memory of its own */
-	HK_CLASS_SCALAR = 4   /* str() says all: a dtype, a device */
+	HK_CLASS_SCALAR = 4,  /* str() says all: a dtype, a device */
+	HK_CLASS_FIELDS = 5   /* a dataclass, whose fields are visited */
 };
 
 struct hk_values {

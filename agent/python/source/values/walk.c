@@ -112,6 +112,33 @@ static void visit_dict(struct walk *walk, PyObject *dict, const char *slot, int 
 	Py_XDECREF(items);
 }
 
+/* The fields of a dataclass's OBJECT, as keys of a dictionary are. */
+static void visit_fields(struct walk *walk, PyObject *object, const char *slot, int depth)
+{
+	PyObject *fields = PyObject_GetAttrString(object, "__dataclass_fields__");
+	PyObject *names = fields && PyDict_Check(fields) ? PyDict_Keys(fields) : NULL;
+	char name[HK_SLOT_BYTES];
+
+	if (depth >= DEPTH_MAX) {
+		hk_values_leave(HK_LEFT_DEPTH);
+		Py_CLEAR(names);
+	}
+	for (Py_ssize_t i = 0; names && i < PyList_Size(names); i++) {
+		PyObject *key = PyList_GetItem(names, i); /* borrowed */
+		PyObject *value = PyObject_GenericGetAttr(object, key);
+
+		if (value) {
+			join(name, slot, hk_values_text(key));
+			visit(walk, value, name, depth + 1);
+		}
+		PyErr_Clear();
+		Py_XDECREF(value);
+	}
+	PyErr_Clear();
+	Py_XDECREF(names);
+	Py_XDECREF(fields);
+}
+
 static void visit_container(struct walk *walk, PyObject *object, const char *slot, int depth)
 {
 	char text[SCALAR_BYTES];
@@ -147,6 +174,8 @@ static void visit(struct walk *walk, PyObject *object, const char *slot, int dep
 	} else if (class == HK_CLASS_WRAPPER) {
 		hk_values_leave(HK_LEFT_WRAPPER);
 		walk->found = true;
+	} else if (class == HK_CLASS_FIELDS) {
+		visit_fields(walk, object, slot, depth);
 	} else if (class == HK_CLASS_SCALAR) {
 		add_scalar(walk, object, slot[0] ? slot : "0");
 	}

@@ -125,7 +125,11 @@ static void invalid_statements_name_their_line(void **state)
 					    "x = shard(",
 					    "x = shard(0) over ranks",
 					    "x = shard(0) over ranks 3-1",
-					    "* * * * * * * * * = b"};
+					    "*.*.*.*.*.*.*.*.* = b",
+					    "a b = c",
+					    "a = = c",
+					    "rank one = rank 2",
+					    "x = shared(0) over ranks 0-3"};
 	char line[64], reason[HK_MAPPING_REASON_BYTES];
 	struct hk_mapping mapping;
 
