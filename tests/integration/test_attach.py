@@ -333,14 +333,24 @@ def kill_an_attach(run, choice, pid):
     command.wait()
 
 
+def attach_for_round(run, pid, number, level):
+    """Traces the process for round NUMBER. What a killed hookcli began in the process may end after its death, so it may be traced again
+    right after a detach."""
+    def attached():
+        run.cli("detach", str(pid), check=False)
+        done = run.cli("attach", str(pid), "--job", f"round-{number}", "--hooks", "*:late_*", "--level", level, check=False)
+        expect_true(f"round {number}: {done.stderr!r}", done.returncode == 0 or "is traced already" in done.stderr)
+        return done.returncode == 0
+    harness.wait_for(f"round {number} to be traced", attached)
+
+
 def check_rounds(run, rounds, seed):
     choice = random.Random(seed)
     program = Program(run, THREADS)
     for number in range(rounds):
         if choice.random() < 0.3:
             kill_an_attach(run, choice, program.pid)
-        run.cli("detach", str(program.pid), check=False)  # if that one came through
-        attach(run, program.pid, f"round-{number}", "--level", choice.choice(["count", "sample", "time", "record", "record+stack"]))
+        attach_for_round(run, program.pid, number, choice.choice(["count", "sample", "time", "record", "record+stack"]))
         truth = program.mark(choice.randrange(1, CALLS))
         run.cli("detach", str(program.pid))
         LATER[f"round-{number}"] = lambda report, n=number, t=truth: expect(f"round {n}: marked calls", calls(report, "late_marked"), t)
