@@ -10,6 +10,7 @@
 #include "agent/call/enter.h"
 #include "agent/call/measure.h"
 #include "agent/call/plain_call.h"
+#include "agent/device/device.h"
 #include "agent/device/work.h"
 #include "agent/frame/call.h"
 #include "agent/frame/hot.h"
@@ -292,6 +293,11 @@ EXPORTED void hk_step(uint64_t step)
 EXPORTED void hk_pause(int paused)
 {
 	hk_control_pause(paused != 0);
+}
+
+EXPORTED int hk_flush(void)
+{
+	return hk_device_flush();
 }
 
 EXPORTED void hk_counter(const char *name, double value)

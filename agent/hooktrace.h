@@ -97,6 +97,11 @@ void hk_activity(const struct hk_activity *activity) HOOKTRACE_WEAK;
  * done. Forked children begin as their parent was. */
 void hk_pause(int paused) HOOKTRACE_WEAK;
 
+/* Records what the devices finished until now, which otherwise comes up to half a second later, or
+ * is lost when the process ends by _exit. It waits for no device. Returns 1 if this process records
+ * device work, else 0. Not in signal handlers. */
+int hk_flush(void) HOOKTRACE_WEAK;
+
 /* Starts the agent in a process that runs already, which dlopen loaded it into. Until then it does
  * nothing. SETTINGS, if not NULL, are "HOOK_X=value" texts, the last of them NULL, which come
  * before the process's environment. Returns 0 if the process is traced from now on, 1 if it was
@@ -147,6 +152,7 @@ int hk_replace(const char *from, const char *symbol, void *replacement,
 #define hk_mark(name) (hk_mark ? hk_mark(name) : (void)0)
 #define hk_step(step) (hk_step ? hk_step(step) : (void)0)
 #define hk_pause(paused) (hk_pause ? hk_pause(paused) : (void)0)
+#define hk_flush() (hk_flush ? hk_flush() : 0)
 #define hk_counter(name, value) (hk_counter ? hk_counter(name, value) : (void)0)
 #define hk_agree(group, step, values, count) \
 	(hk_agree ? hk_agree(group, step, values, count) : (void)0)

@@ -87,6 +87,17 @@ static int after_call(void *call, void *unused)
 	return 0;
 }
 
+bool hk_device_flush(void)
+{
+	if (!own || !began_here() || hk_in_agent) {
+		return false;
+	}
+	set_due();
+	hk_device_share_resume();
+	hk_device_share_flush(true);
+	return true;
+}
+
 /* Before the library's own end: its destructors run later. */
 static void at_exit(int code, void *unused)
 {

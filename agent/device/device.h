@@ -15,4 +15,8 @@
  * then handed to FEED, from any thread. Before the first scan. */
 bool hk_device_start(char *const *environment, void (*feed)(const struct hk_device_work *work));
 
+/* Has all records of finished work handed on, on a thread that is not in the agent. Returns whether
+ * the library is open in this process. */
+bool hk_device_flush(void);
+
 #endif

@@ -25,7 +25,8 @@ struct other {
 };
 
 static struct other others[HK_DEVICE_LIBRARIES];
-static atomic_bool subscribed; /* CUPTI has a subscriber, or is used in an unreadable way */
+static atomic_bool subscribed; /* CUPTI has a subscriber, which may be about to ask for records */
+static atomic_bool unreadable; /* a subscriber has callbacks of its own, which cannot be shared */
 static enum hk_device_which which_opened;
 static struct hk_device_opened library;
 /* On a page that a fork wipes: a child has no use of the library. */
@@ -258,12 +259,14 @@ static int take(void)
 static bool is_used(void)
 {
 	const struct other *other = &others[which_opened];
-	return subscribed || (atomic_load(&other->completed) && !atomic_load(&other->left));
+	return subscribed || unreadable ||
+	       (atomic_load(&other->completed) && !atomic_load(&other->left));
 }
 
 static void say_shared(void)
 {
-	hk_device_source_set(subscribed || !atomic_load(&others[which_opened].completed)
+	hk_device_source_set(subscribed || unreadable ||
+				     !atomic_load(&others[which_opened].completed)
 				 ? HK_DEVICE_YIELDED
 				 : HK_DEVICE_SHARED);
 }
@@ -377,10 +380,15 @@ void hk_device_share_disable(enum hk_device_which which, uint32_t kind)
 	atomic_fetch_and(&others[which].kinds, ~(1ULL << kind % KINDS));
 }
 
+/* A subscriber that flushed needs no more records, though it may stay one: Kineto of torch 2.11
+ * never unsubscribes. Callbacks of API calls, which it may still get, do not depend on records. */
 void hk_device_share_flushed(enum hk_device_which which)
 {
 	if (!atomic_load(&others[which].kinds)) {
 		atomic_store(&others[which].left, true);
+		if (which == HK_DEVICE_CUPTI) {
+			atomic_store(&subscribed, false);
+		}
 		begin_again_soon();
 	}
 }
@@ -401,11 +409,18 @@ void hk_device_share_subscribe(bool on)
 	}
 	atomic_store(&subscribed, on);
 	if (!on) {
+		atomic_store(&unreadable, false);
 		begin_again_soon();
 	}
 	if (on && has_begun() && which_opened == HK_DEVICE_CUPTI) {
 		say_shared();
 	}
+}
+
+void hk_device_share_apart(void)
+{
+	atomic_store(&unreadable, true);
+	hk_device_share_subscribe(true);
 }
 
 void hk_device_share_finalize(void)
@@ -418,6 +433,7 @@ void hk_device_share_finalize(void)
 	atomic_store(&other->left, false);
 	atomic_store(&stamp, NULL);
 	atomic_store(&subscribed, false);
+	atomic_store(&unreadable, false);
 	hk_device_buffers_reset();
 	begin_again_soon();
 }

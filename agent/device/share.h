@@ -41,9 +41,12 @@ void hk_device_share_flushed(enum hk_device_which which);
 /* The other tool's clock is in records from now on; NULL: the library's own. */
 void hk_device_share_clock(uint64_t (*now)(void));
 
-/* The other tool subscribes to CUPTI, or uses it in a way that cannot be read (true), or no longer
- * does (false). */
+/* The other tool subscribes to CUPTI, or no longer does. */
 void hk_device_share_subscribe(bool on);
+
+/* A subscriber registers callbacks that are for its records alone: CUPTI is its own until it
+ * unsubscribes. */
+void hk_device_share_apart(void);
 
 /* The other tool is about to finalize CUPTI: its callbacks and kinds are gone, and the agent's. */
 void hk_device_share_finalize(void);

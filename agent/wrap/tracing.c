@@ -30,7 +30,7 @@ static int register_mspti(hk_device_requested *requested, void *completed)
 /* The callbacks of a subscriber take other arguments: they are left alone. */
 static int register_cupti_v2(void *subscriber, void *requested, void *completed)
 {
-	hk_device_share_subscribe(true);
+	hk_device_share_apart();
 	return ORIGINAL(HK_WRAPPED_CUPTI_REGISTER_V2,
 			int (*)(void *, void *, void *))(subscriber, requested, completed);
 }

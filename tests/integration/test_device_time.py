@@ -277,15 +277,26 @@ def check_shared(run):
 
 
 def check_yielded(run):
-    """A subscriber has CUPTI for itself; after its end CUPTI is begun once more."""
+    """A subscriber has CUPTI for itself; after its end, or its flush, CUPTI is begun once more."""
     traced = Traced(run, "subscribed", "work", "subscribe", "work")
     expect("subscribed: source", (traced.source()["state"], traced.source()["yields"]), ("on", 1))
     expect("subscribed: the other's", traced.tool["kernels"], 0)
     check_sums("subscribed", traced)
+    traced = Traced(run, "stays", "work", "stays", "work", "again", "work")
+    expect_tool("stays", traced, 2)
+    expect("stays: source", (traced.source()["state"], traced.source()["yields"]), ("on", 2))
+    check_sums("stays", traced)
     traced = Traced(run, "finalized", "work", "finalize", "work", "tool", "finalize", "work")
     expect_tool("finalized", traced, 1)
     expect("finalized: state", traced.source()["state"], "on")
     check_sums("finalized", traced)
+
+
+def check_flushed(run):
+    """A process that flushes loses nothing by _exit."""
+    traced = Traced(run, "gone", "work", "gone")
+    check_sums("gone", traced)
+    check_each("gone", traced)
 
 
 def check_forked(run):
@@ -306,6 +317,7 @@ def test(run):
     check_dropped(run)
     check_shared(run)
     check_yielded(run)
+    check_flushed(run)
     check_forked(run)
 
 

@@ -11,7 +11,9 @@
  *   again     the same without a new registration
  *   stamped   as "tool", with a clock of its own
  *   subscribe the second tool subscribes, and "work" is done meanwhile
+ *   stays     as "tool", by a subscriber that never unsubscribes, as Kineto of torch 2.11
  *   finalize  the second tool finalizes CUPTI
+ *   gone      the process flushes its records and ends by _exit
  *   fork      a child launches and exits
  */
 #include <dlfcn.h>
@@ -24,6 +26,7 @@
 #include <unistd.h>
 
 #include "cupti.h"
+#include "hooktrace.h"
 #include "kernels_truth.h"
 #include "work.h"
 
@@ -272,6 +275,15 @@ static void subscribe(void)
 	NEED(cupti.unsubscribe(subscriber));
 }
 
+static void stay(void)
+{
+	void *subscriber;
+
+	find();
+	NEED(cupti.subscribe(&subscriber, NULL, NULL));
+	trace(false, false);
+}
+
 static void finalize(void)
 {
 	find();
@@ -291,6 +303,8 @@ static void have_child(void)
 
 int main(int argc, char **argv)
 {
+	bool gone = false;
+
 	for (int i = 1; i < argc; i++) {
 		const char *scene = argv[i];
 		if (strcmp(scene, "work") == 0) {
@@ -309,8 +323,12 @@ int main(int argc, char **argv)
 			trace(false, true);
 		} else if (strcmp(scene, "subscribe") == 0) {
 			subscribe();
+		} else if (strcmp(scene, "stays") == 0) {
+			stay();
 		} else if (strcmp(scene, "finalize") == 0) {
 			finalize();
+		} else if (strcmp(scene, "gone") == 0) {
+			gone = true;
 		} else if (strcmp(scene, "fork") == 0) {
 			have_child();
 		} else {
@@ -322,5 +340,9 @@ int main(int argc, char **argv)
 	       "\"driver\": %lu, \"device_ns\": %lu, \"strangers\": %lu}\n",
 	       seen[SIM_CUPTI_CONCURRENT_KERNEL], seen[SIM_CUPTI_MEMCPY], seen[SIM_CUPTI_MEMSET],
 	       seen[SIM_CUPTI_RUNTIME], seen[SIM_CUPTI_DRIVER], device_ns, strangers);
+	fflush(stdout);
+	if (gone) {
+		_exit(hk_flush() == 1 ? 0 : 1);
+	}
 	return 0;
 }

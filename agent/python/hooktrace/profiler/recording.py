@@ -11,6 +11,7 @@ from typing import Optional
 import hooktrace
 
 from .. import agent, tracing
+from . import timing
 
 COUNTER = "hooktrace.profile"
 NO_STEP = 2**64 - 1  # HK_NO_STEP of hooktrace.h
@@ -54,6 +55,7 @@ class Recorder:
             self._pause = getattr(agent.load(), "hk_pause", None)
             if self._pause is None:
                 warnings.warn("hooktrace: this agent is too old to pause: calls of all steps are recorded", RuntimeWarning, stacklevel=4)
+        self._flush: Optional[ctypes._NamedFuncPointer] = getattr(agent.load(), "hk_flush", None) if self.traced else None  # pylint: disable=protected-access
         self.window: Optional[Window] = None
         self._job = _job() if self.traced else None
 
@@ -84,6 +86,7 @@ class Recorder:
         """The window ends, and with it the step that was the last one in it."""
         window = self.window
         assert window is not None
+        self._take_device_work()
         if self.traced:
             hooktrace.step(NO_STEP)
             hooktrace.counter(COUNTER, 0.0)
@@ -91,6 +94,12 @@ class Recorder:
         window.ended = time.time()
         self.window = None
         return window
+
+    def _take_device_work(self) -> None:
+        """Work of devices that the window asked for is recorded in it, if the job has device times."""
+        if self._flush is not None and self._flush():
+            timing.wait_for_device()
+            self._flush()
 
     @staticmethod
     def step(number: int) -> None:

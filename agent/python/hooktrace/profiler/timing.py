@@ -26,6 +26,13 @@ def _device() -> Any:
     return None
 
 
+def wait_for_device() -> None:
+    """Waits until a device that an imported torch has used is idle."""
+    device = _device()
+    if device is not None and getattr(device, "is_initialized", lambda: True)():
+        device.synchronize()
+
+
 def _on_device(device: Any, function: Callable[[], Any], repeat: int) -> List[float]:
     pairs = [(device.Event(enable_timing=True), device.Event(enable_timing=True)) for _ in range(repeat)]
     for begin, end in pairs:
