@@ -253,6 +253,10 @@ static int split(struct value *values, size_t count, Hk__Divergence *to)
 	return 0;
 }
 
+/* The name of a value whose site has not arrived. A row may travel before the sites that it names.
+ */
+#define UNNAMED "?"
+
 static const char *name_of(const Hk__Process *process, uint32_t site)
 {
 	for (size_t i = 0; i < process->n_sites; i++) {
@@ -260,7 +264,7 @@ static const char *name_of(const Hk__Process *process, uint32_t site)
 			return process->sites[i]->function;
 		}
 	}
-	return "?";
+	return UNNAMED;
 }
 
 /* Describes STEP, at which the ranks differ, in TO. */
@@ -292,7 +296,9 @@ static int describe(const struct step *step, uint32_t expected, Hk__Divergence *
 	to->of = (uint32_t)first->row->n_digests;
 	to->missing = step->count < expected ? expected - (uint32_t)step->count : 0;
 	int r = split(values, step->count, to);
-	char *name = named ? strdup(name_of(first->process, first->row->sites[at])) : NULL;
+	to->site = first->row->sites[at];
+	to->site_rank = first->process->rank;
+	char *name = named ? strdup(name_of(first->process, to->site)) : NULL;
 	free(values);
 	to->tensor = name ? name : to->tensor;
 	return r < 0 || (named && !name) ? -ENOMEM : 0;
@@ -313,6 +319,30 @@ static int keep_first(Hk__Agreement *agreement, const struct step *step)
 	}
 	agreement->first = divergence;
 	return 0;
+}
+
+/* Names the value that FIRST tells of, if its site has arrived since. Returns 1 if so, 0, or
+ * -ENOMEM. */
+static int name_later(Hk__Divergence *first, Hk__Process *const *ranks, size_t count)
+{
+	const char *name = UNNAMED;
+
+	if (strcmp(first->tensor, UNNAMED) != 0) {
+		return 0;
+	}
+	for (size_t i = 0; i < count; i++) {
+		name = ranks[i]->rank == first->site_rank ? name_of(ranks[i], first->site) : name;
+	}
+	if (strcmp(name, UNNAMED) == 0) {
+		return 0;
+	}
+	char *text = strdup(name);
+	if (!text) {
+		return -ENOMEM;
+	}
+	free(first->tensor);
+	first->tensor = text;
+	return 1;
 }
 
 /* ---- one group ---- */
@@ -398,7 +428,10 @@ static int compare_group(Hk__Agreement *agreement, Hk__Process *const *ranks, si
 		left--;
 	}
 	free(entries.list);
-	return r < 0 ? r : changed;
+	if (r == 0 && agreement->first) {
+		r = name_later(agreement->first, ranks, count);
+	}
+	return r < 0 ? r : changed || r > 0;
 }
 
 /* ---- all groups ---- */

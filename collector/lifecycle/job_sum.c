@@ -112,6 +112,7 @@ static void sum_agreements(struct hk_job *job)
 	uint64_t agreed = (uint64_t)job->state->world_size * 2 + ended;
 	bool any = false;
 	DL_FOREACH (job->processes, process) {
+		agreed += process->state->n_sites;
 		for (size_t i = 0; i < process->state->n_agreed; i++) {
 			const Hk__Agreed *row = process->state->agreed[i];
 			agreed += row->step * 31 + row->epoch * 17 + row->slot + 1;

@@ -444,6 +444,38 @@ static void invalid_rows_are_left_out(void **state)
 	job_fini(&job);
 }
 
+/* The sites of a process travel apart from its rows, and may come later. */
+static void value_is_named_when_its_site_comes(void **state)
+{
+	struct rank ranks[RANKS];
+	Hk__Job job;
+
+	(void)state;
+	job_init(&job);
+	for (int32_t i = 0; i < RANKS; i++) {
+		rank_init(&ranks[i], i, GROUP);
+		for (uint32_t t = 0; t < TENSORS; t++) {
+			note(&ranks[i], t, 5, 1 + (i == 2 && t == 4), 0);
+		}
+		note(&ranks[i], TENSORS, 5, TENSORS, 0);
+		report(&ranks[i]);
+		ranks[i].root->n_sites = 2;
+	}
+	assert_int_equal(compare(&job, ranks, false), 1);
+	assert_string_equal(job.agreements[0]->first->tensor, "?");
+	assert_int_equal(compare(&job, ranks, false), 0);
+	for (int32_t i = 0; i < RANKS; i++) {
+		ranks[i].root->n_sites = TENSORS;
+	}
+	assert_int_equal(compare(&job, ranks, false), 1);
+	assert_string_equal(job.agreements[0]->first->tensor, "t4");
+	assert_int_equal(compare(&job, ranks, true), 0);
+	for (size_t r = 0; r < RANKS; r++) {
+		rank_fini(&ranks[r]);
+	}
+	job_fini(&job);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -454,6 +486,7 @@ int main(void)
 	    cmocka_unit_test(two_ranks_have_no_majority),
 	    cmocka_unit_test(ranks_are_read_from_the_text),
 	    cmocka_unit_test(invalid_rows_are_left_out),
+	    cmocka_unit_test(value_is_named_when_its_site_comes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
