@@ -174,6 +174,7 @@ static const struct keyed_list {
     {65, {"number"}, 1u << 12},			   /* objects on stacks */
     {66, {"part"}, 1u << 9},			   /* parts of frames */
     {68, {"part"}, 1u << 6},			   /* parts of Python functions */
+    {72, {"part"}, 1u << 9},			   /* parts of places in source code */
     {84, {"number"}, 1u << 14},			   /* kernels */
     {120, {"group", "slot"}, 1u << 10},		   /* digests by step */
 };
@@ -186,6 +187,11 @@ static const struct keyed_list *keyed_list_of(field_type *field)
 		}
 	}
 	return NULL;
+}
+
+bool hk_change_is_by_element(field_type *field)
+{
+	return keyed_list_of(field) != NULL;
 }
 
 /* A list of messages in MESSAGE. */

@@ -3,8 +3,8 @@
  * A change is an Hk__Process that holds, of the process it names:
  * - all numbers and enums, with their present values;
  * - texts, bytes and single messages that differ; none of them ever becomes empty again;
- * - of sites, threads, memory and cells the elements that differ, cells with only those buckets
- *   that do;
+ * - of the lists of `hk_change_is_by_element`, as sites and threads, and of cells the elements that
+ *   differ, cells with only those buckets that do;
  * - all other lists whole.
  *
  * Values are cumulative, so merging a change twice has no further effect. A whole process is a
@@ -19,7 +19,13 @@
 #ifndef HK_WIRE_CHANGE_H
 #define HK_WIRE_CHANGE_H
 
+#include <stdbool.h>
+
 #include "schema/wire.pb-c.h"
+
+/* Whether FIELD of Process is a list that is sent element by element. Elements have a key in
+ * change.c. */
+bool hk_change_is_by_element(const ProtobufCFieldDescriptor *field);
 
 /* Makes an empty process to merge into, with the UID of CHANGE. Returns 0, -EINVAL without a uid of
  * 16 bytes, or -ENOMEM. */

@@ -135,7 +135,7 @@ int hk_frames_index(struct hk_frame_entry **entries, const struct hk_frame *fram
 	*live_bytes += place.bytes;
 	*live_bytes -= entry->whole.bytes;
 	entry->whole = place;
-	entry->change_count = 0;
+	entry->change_count = entry->digest_count = 0;
 	return 0;
 }
 

@@ -40,13 +40,18 @@ struct hk_frame_location {
 	uint32_t bytes; /* header included */
 };
 
+/* hk_parts_digest of the piece with this key. */
+struct hk_piece_digest {
+	uint64_t key, digest;
+};
+
 /* Position of the newest whole frame of a key, and of the changes behind it. */
 struct hk_frame_entry {
 	struct hk_frame_key key;
 	struct hk_frame_location whole; /* bytes 0: not found */
 	struct hk_frame_location *changes;
 	size_t change_count, change_room;
-	uint64_t *digests; /* hk_parts_digest of the pieces in the file */
+	struct hk_piece_digest *digests; /* of the pieces in the file */
 	size_t digest_count;
 	UT_hash_handle hh;
 };

@@ -1,29 +1,74 @@
 #include "wire/parts.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <xxhash.h>
 
+#include "wire/change.h"
 #include "wire/message.h"
 
-#define LENGTH_BYTES 6u	 /* most bytes of a site's tag and length */
+#define LENGTH_BYTES 6u	 /* most bytes of an element's tag and length */
 #define ROW_BYTES 135u	 /* most bytes of a row in its columns */
 #define BUCKET_BYTES 15u /* most bytes of a bucket */
 
-static const Hk__Process *take_sites(struct hk_parts *parts)
+/* ---- fields ---- */
+
+typedef const ProtobufCFieldDescriptor field_type;
+
+struct elements {
+	ProtobufCMessage **list;
+	size_t count;
+};
+
+static struct elements get(const Hk__Process *process, field_type *field)
 {
-	const Hk__Process *whole = parts->whole;
-	size_t bytes = 0, first = parts->site;
-	while (parts->site < whole->n_sites) {
-		bytes += LENGTH_BYTES + hk__site__get_packed_size(whole->sites[parts->site]);
-		if (bytes > parts->most_bytes && parts->site > first) {
+	struct elements elements;
+
+	memcpy(&elements.list, (const char *)process + field->offset, sizeof(elements.list));
+	memcpy(&elements.count, (const char *)process + field->quantifier_offset,
+	       sizeof(elements.count));
+	return elements;
+}
+
+static void set(Hk__Process *process, field_type *field, struct elements elements)
+{
+	memcpy((char *)process + field->offset, &elements.list, sizeof(elements.list));
+	memcpy((char *)process + field->quantifier_offset, &elements.count, sizeof(elements.count));
+}
+
+static void empty(Hk__Process *process)
+{
+	const ProtobufCMessageDescriptor *descriptor = &hk__process__descriptor;
+
+	for (unsigned i = 0; i < descriptor->n_fields; i++) {
+		if (hk_change_is_by_element(&descriptor->fields[i])) {
+			set(process, &descriptor->fields[i], (struct elements){0});
+		}
+	}
+	process->cells = NULL;
+}
+
+/* ---- pieces ---- */
+
+/* Gives the piece the next elements of FIELD. Returns false at its end. */
+static bool take_elements(struct hk_parts *parts, field_type *field)
+{
+	struct elements whole = get(parts->whole, field);
+	size_t bytes = 0, first = parts->element;
+
+	while (parts->element < whole.count) {
+		bytes +=
+		    LENGTH_BYTES + protobuf_c_message_get_packed_size(whole.list[parts->element]);
+		if (bytes > parts->most_bytes && parts->element > first) {
 			break;
 		}
-		parts->site++;
+		parts->element++;
 	}
-	parts->piece.sites = whole->sites + first;
-	parts->piece.n_sites = parts->site - first;
-	return &parts->piece;
+	size_t count = parts->element - first;
+	if (count > 0) {
+		set(&parts->piece, field, (struct elements){whole.list + first, count});
+	}
+	return count > 0;
 }
 
 /* Moves a column to element FIRST and sets its length to COUNT; an absent one stays absent. */
@@ -35,21 +80,25 @@ static const Hk__Process *take_sites(struct hk_parts *parts)
 		}                                      \
 	} while (0)
 
-static const Hk__Process *take_rows(struct hk_parts *parts)
+/* Gives the piece the next rows of statistics. Returns false at their end. */
+static bool take_rows(struct hk_parts *parts)
 {
 	Hk__Cells *cells = &parts->cells;
-	size_t bytes = 0, first = parts->row, first_bucket = parts->bucket;
+	size_t bytes = 0, first = parts->element, first_bucket = parts->bucket;
+	if (!parts->whole->cells) {
+		return false;
+	}
 	*cells = *parts->whole->cells;
-	while (parts->row < parts->whole->cells->n_site) {
-		size_t buckets = cells->n_buckets > 0 ? cells->buckets[parts->row] : 0;
+	while (parts->element < parts->whole->cells->n_site) {
+		size_t buckets = cells->n_buckets > 0 ? cells->buckets[parts->element] : 0;
 		bytes += ROW_BYTES + buckets * BUCKET_BYTES;
-		if (bytes > parts->most_bytes && parts->row > first) {
+		if (bytes > parts->most_bytes && parts->element > first) {
 			break;
 		}
-		parts->row++;
+		parts->element++;
 		parts->bucket += buckets;
 	}
-	size_t count = parts->row - first, bucket_count = parts->bucket - first_bucket;
+	size_t count = parts->element - first, bucket_count = parts->bucket - first_bucket;
 	CUT(cells, site, first, count);
 	CUT(cells, calls, first, count);
 	CUT(cells, errors, first, count);
@@ -71,35 +120,57 @@ static const Hk__Process *take_rows(struct hk_parts *parts)
 	CUT(cells, bucket, first_bucket, bucket_count);
 	CUT(cells, count, first_bucket, bucket_count);
 	parts->piece.cells = cells;
-	return &parts->piece;
+	return count > 0;
+}
+
+static bool take(struct hk_parts *parts, field_type *field)
+{
+	if (field->offset == offsetof(Hk__Process, cells)) {
+		return take_rows(parts);
+	}
+	return hk_change_is_by_element(field) && take_elements(parts, field);
 }
 
 const Hk__Process *hk_parts_next(struct hk_parts *parts)
 {
-	parts->piece = *parts->whole;
-	parts->piece.n_sites = 0;
-	parts->piece.cells = NULL;
-	if (parts->count++ == 0) {
+	const ProtobufCMessageDescriptor *descriptor = &hk__process__descriptor;
+
+	if (!parts->begun) {
+		parts->begun = true;
+		parts->bare = *parts->whole;
+		empty(&parts->bare);
+		parts->piece = parts->bare;
 		return &parts->piece;
 	}
-	/* Lists that are merged element by element were in the first piece. */
-	parts->piece.n_threads = parts->piece.n_memory = parts->piece.n_memory_series = 0;
-	if (parts->site < parts->whole->n_sites) {
-		return take_sites(parts);
+	parts->piece = parts->bare;
+	while (parts->field < descriptor->n_fields) {
+		field_type *field = &descriptor->fields[parts->field];
+		if (take(parts, field)) {
+			parts->key = (uint64_t)field->id << 32 | parts->number++;
+			return &parts->piece;
+		}
+		parts->field++;
+		parts->number = 0;
+		parts->element = parts->bucket = 0;
 	}
-	bool rows = parts->whole->cells && parts->row < parts->whole->cells->n_site;
-	return rows ? take_rows(parts) : NULL;
+	return NULL;
 }
 
 int hk_parts_digest(const struct hk_parts *parts, uint64_t *ret_digest)
 {
-	Hk__Process bare = HK__PROCESS__INIT;
+	const ProtobufCMessageDescriptor *descriptor = &hk__process__descriptor;
+	Hk__Process own = HK__PROCESS__INIT;
 	uint8_t *bytes;
 	size_t size;
-	bare.sites = parts->piece.sites;
-	bare.n_sites = parts->piece.n_sites;
-	bare.cells = parts->piece.cells;
-	int r = hk_message_pack(&bare.base, &bytes, &size);
+
+	for (unsigned i = 0; i < descriptor->n_fields; i++) {
+		field_type *field = &descriptor->fields[i];
+		if (hk_change_is_by_element(field)) {
+			set(&own, field, get(&parts->piece, field));
+		}
+	}
+	own.cells = parts->piece.cells;
+	int r = hk_message_pack(&own.base, &bytes, &size);
 	if (r == 0) {
 		*ret_digest = XXH3_64bits(bytes, size);
 		free(bytes);

@@ -224,10 +224,11 @@ static int rewrite(struct hk_statistics *statistics, struct hk_frame_source *sou
 	if (!process) {
 		return r == -EBADMSG ? 0 : r; /* unreadable as a whole: dropped */
 	}
+	bool whole = r == 0;
 	r = rewrite_process(process, to);
 	hk__process__free_unpacked(process, NULL);
 	HASH_FIND(hh, to->entries, &entry->key, sizeof(entry->key), written);
-	if (r == 0 && written && written->change_count > 0) {
+	if (r == 0 && written && whole) {
 		written->digests = entry->digests;
 		written->digest_count = entry->digest_count;
 		entry->digests = NULL;
@@ -317,41 +318,52 @@ static struct hk_frame_entry *find_process(const struct hk_statistics *statistic
 	return entry;
 }
 
-/* Notes that the file has piece INDEX of ENTRY with digest DIGEST. */
-static int note_told(struct hk_frame_entry *entry, size_t index, uint64_t digest)
+static struct hk_piece_digest *find_digest(const struct hk_frame_entry *entry, uint64_t key)
 {
-	if (index >= entry->digest_count) {
-		uint64_t *digests = realloc(entry->digests, (index + 1) * sizeof(*digests));
+	for (size_t i = 0; entry && i < entry->digest_count; i++) {
+		if (entry->digests[i].key == key) {
+			return &entry->digests[i];
+		}
+	}
+	return NULL;
+}
+
+/* Notes that the file has the piece KEY of ENTRY with digest DIGEST. */
+static int note_told(struct hk_frame_entry *entry, uint64_t key, uint64_t digest)
+{
+	struct hk_piece_digest *digests = entry->digests, *known = find_digest(entry, key);
+	if (!known) {
+		digests = reallocarray(digests, entry->digest_count + 1, sizeof(*digests));
 		if (!digests) {
 			return -ENOMEM;
 		}
 		entry->digests = digests;
-		entry->digest_count = index + 1;
+		known = &digests[entry->digest_count++];
 	}
-	entry->digests[index] = digest;
+	*known = (struct hk_piece_digest){key, digest};
 	return 0;
 }
 
-/* Appends the first piece, which has all numbers, and the pieces whose sites or statistics differ
- * from the file's. As changes they remove no values. */
+/* Appends the first piece, which has all numbers, and the pieces that differ from the file's. As
+ * changes they remove no values. */
 static int put_pieces(struct hk_statistics *statistics, const Hk__Process *process)
 {
 	struct hk_parts parts = {.whole = process, .most_bytes = PIECE_BYTES};
 	const Hk__Process *piece;
 	int r = 0;
-	for (size_t i = 0; r == 0 && (piece = hk_parts_next(&parts)) != NULL; i++) {
+	while (r == 0 && (piece = hk_parts_next(&parts)) != NULL) {
 		struct hk_frame_entry *entry = find_process(statistics, process);
+		const struct hk_piece_digest *known = find_digest(entry, parts.key);
 		uint64_t digest = 0;
 		r = hk_parts_digest(&parts, &digest);
-		if (r < 0 ||
-		    (i > 0 && entry && i < entry->digest_count && entry->digests[i] == digest)) {
+		if (r < 0 || (parts.key != 0 && known && known->digest == digest)) {
 			continue;
 		}
 		r = put(statistics, entry ? HK_FRAME_CHANGE : HK_FRAME_PROCESS, process->uid.data,
 			&piece->base);
 		/* The call may have rewritten the file. */
 		entry = r < 0 ? NULL : find_process(statistics, process);
-		r = entry ? note_told(entry, i, digest) : r;
+		r = entry ? note_told(entry, parts.key, digest) : r;
 	}
 	return r;
 }

@@ -391,6 +391,91 @@ static void test_statistics_large_process_is_saved_in_pieces(void **state)
 	large_free(large);
 }
 
+#define PARTS 500u
+#define PLACES 2000u
+
+/* A process with the places of half a million frames, each part another one. */
+struct stacks {
+	Hk__Process process;
+	uint8_t uid[16];
+	Hk__StackPlaces places[PARTS], *place_list[PARTS];
+	Hk__StackFrames frames[PARTS], *frame_list[PARTS];
+	uint32_t numbers[PLACES];
+	uint64_t addresses[PLACES];
+};
+
+static void stacks_init(struct stacks *stacks)
+{
+	memset(stacks, 0, sizeof(*stacks));
+	hk__process__init(&stacks->process);
+	stacks->process.uid = (ProtobufCBinaryData){sizeof(stacks->uid), stacks->uid};
+	for (uint32_t i = 0; i < PLACES; i++) {
+		stacks->numbers[i] = 1u << 20 | i;
+		stacks->addresses[i] = UINT64_C(1) << 50 | i;
+	}
+	for (uint32_t i = 0; i < PARTS; i++) {
+		Hk__StackPlaces *places = stacks->place_list[i] = &stacks->places[i];
+		Hk__StackFrames *frames = stacks->frame_list[i] = &stacks->frames[i];
+		hk__stack_places__init(places);
+		hk__stack_frames__init(frames);
+		places->part = frames->part = i;
+		places->frame = places->function = places->file = places->line = stacks->numbers;
+		places->n_frame = places->n_function = places->n_file = places->n_line = PLACES - i;
+		frames->caller = stacks->numbers;
+		frames->address = stacks->addresses;
+		frames->n_caller = frames->n_address = PLACES - i;
+	}
+	stacks->process.stack_places = stacks->place_list;
+	stacks->process.stack_frames = stacks->frame_list;
+	stacks->process.n_stack_places = stacks->process.n_stack_frames = PARTS;
+}
+
+static void expect_stacks(const struct place *place, const struct stacks *stacks)
+{
+	Hk__Snapshot *snapshot;
+	assert_int_equal(hk_statistics_load(place->dir, &snapshot), 0);
+	assert_int_equal(snapshot->n_processes, 1);
+	const Hk__Process *loaded = snapshot->processes[0];
+	assert_int_equal(loaded->records, stacks->process.records);
+	assert_int_equal(loaded->n_stack_places, PARTS);
+	assert_int_equal(loaded->n_stack_frames, PARTS);
+	for (uint32_t i = 0; i < PARTS; i++) {
+		assert_int_equal(loaded->stack_places[i]->part, i);
+		assert_int_equal(loaded->stack_places[i]->n_line, stacks->places[i].n_line);
+		assert_int_equal(loaded->stack_frames[i]->part, i);
+		assert_int_equal(loaded->stack_frames[i]->n_address, stacks->frames[i].n_address);
+		assert_memory_equal(loaded->stack_frames[i]->address, stacks->addresses,
+				    loaded->stack_frames[i]->n_address * sizeof(uint64_t));
+	}
+	hk__snapshot__free_unpacked(snapshot, NULL);
+}
+
+/* However many stacks a process has, it is saved, and again only what has changed. */
+static void test_statistics_many_stacks_are_saved_in_pieces(void **state)
+{
+	(void)state;
+	struct place place;
+	struct hk_statistics *statistics;
+	struct stacks *stacks = malloc(sizeof(*stacks));
+	assert_non_null(stacks);
+	stacks_init(stacks);
+	assert_true(hk__process__get_packed_size(&stacks->process) > HK_STATISTICS_FRAME_MAX);
+	place_make(&place);
+	assert_int_equal(hk_statistics_open(place.dir, &statistics), 0);
+	assert_int_equal(hk_statistics_put_process(statistics, &stacks->process), 0);
+	expect_stacks(&place, stacks);
+	size_t before = file_size(&place);
+	stacks->process.records++;
+	stacks->places[PARTS - 1].n_line = stacks->places[PARTS - 1].n_file = 7;
+	assert_int_equal(hk_statistics_put_process(statistics, &stacks->process), 0);
+	size_t after = file_size(&place);
+	assert_true(after < before || after - before < 3u << 20);
+	expect_stacks(&place, stacks);
+	hk_statistics_free(statistics);
+	place_remove(&place);
+	free(stacks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -402,6 +487,7 @@ int main(void)
 	    cmocka_unit_test(test_statistics_foreign_file_is_damage),
 	    cmocka_unit_test(test_statistics_rows_of_older_files_become_columns),
 	    cmocka_unit_test(test_statistics_large_process_is_saved_in_pieces),
+	    cmocka_unit_test(test_statistics_many_stacks_are_saved_in_pieces),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
