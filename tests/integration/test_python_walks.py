@@ -27,6 +27,7 @@ def has_tests(python):
 def walked(run, what, job, least):
     """The job's memory calls went through, and their stacks have Python frames."""
     report = run.report(run.path("store", job))
+    expect(f"{what}: the job is closed, and its collector gone", report["job"]["closed"], True)
     calls = sum(row["calls"] for row in report["calls"] if row["function"] in CALLS)
     expect_true(f"{what}: memory calls: {calls}", calls >= least)
     report = run.cli("report", run.path("store", job), "--by", "stack", "--function", "calloc", "--format", "json").stdout
