@@ -151,8 +151,10 @@ static uint64_t first_end(const struct hk_launches *launches, uint64_t ticks, ui
 	return low;
 }
 
+/* A call within another one counts if it begins at TICKS or up to REACH later: the clocks differ by
+ * more than such a call may take to begin. */
 static bool find_in(const struct hk_launches *launches, uint32_t thread, uint64_t ticks,
-		    struct hk_launch_found *ret_found)
+		    uint64_t reach, struct hk_launch_found *ret_found)
 {
 	uint64_t count = atomic_load_explicit(&launches->count, memory_order_acquire);
 	uint64_t oldest = count > HK_LAUNCHES ? count - HK_LAUNCHES : 0;
@@ -161,11 +163,16 @@ static bool find_in(const struct hk_launches *launches, uint32_t thread, uint64_
 	for (uint64_t i = first_end(launches, ticks, oldest, count);
 	     i < count && !whole && ret_found->count < 3; i++) {
 		struct copy call;
-		if (!copy(launches, i, &call) || call.start > ticks ||
-		    (call.self != thread && call.tid != thread)) {
+		if (!copy(launches, i, &call) || (call.self != thread && call.tid != thread)) {
 			break;
 		}
 		whole = call.site & OUTERMOST;
+		if (call.start > ticks + (whole ? 0 : reach)) {
+			if (whole) {
+				return false;
+			}
+			continue; /* a later call within the same one */
+		}
 		ret_found->sites[ret_found->count++] = call.site & ~OUTERMOST;
 		ret_found->thread = call.thread;
 		if (ret_found->stream == HK_LAUNCH_NO_STREAM) {
@@ -175,11 +182,12 @@ static bool find_in(const struct hk_launches *launches, uint32_t thread, uint64_
 	return whole;
 }
 
-bool hk_launches_find(uint32_t thread, uint64_t ticks, struct hk_launch_found *ret_found)
+bool hk_launches_find(uint32_t thread, uint64_t ticks, uint64_t reach,
+		      struct hk_launch_found *ret_found)
 {
 	const struct hk_launches *launches = atomic_load_explicit(&all, memory_order_acquire);
 	for (; launches; launches = launches->next) {
-		if (find_in(launches, thread, ticks, ret_found)) {
+		if (find_in(launches, thread, ticks, reach, ret_found)) {
 			return true;
 		}
 	}

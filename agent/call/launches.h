@@ -63,8 +63,10 @@ struct hk_launch_found {
 };
 
 /* Finds the remembered calls around TICKS of the thread that CUPTI calls THREAD: the low half of
- * pthread_self(), or the kernel's id. Returns false if no call is remembered, or if the outermost
- * call has not returned yet. Any thread. */
-bool hk_launches_find(uint32_t thread, uint64_t ticks, struct hk_launch_found *ret_found);
+ * pthread_self(), or the kernel's id. Calls within the outermost one may begin up to REACH ticks
+ * later. Returns false if no call is remembered, or if the outermost call has not returned yet. Any
+ * thread. */
+bool hk_launches_find(uint32_t thread, uint64_t ticks, uint64_t reach,
+		      struct hk_launch_found *ret_found);
 
 #endif

@@ -84,6 +84,7 @@ static int after_call(void *call, void *unused)
 	set_due();
 	hk_device_share_resume();
 	hk_device_share_flush(false);
+	hk_device_reader_turn(false);
 	return 0;
 }
 
@@ -95,6 +96,7 @@ bool hk_device_flush(void)
 	set_due();
 	hk_device_share_resume();
 	hk_device_share_flush(true);
+	hk_device_reader_turn(true);
 	return true;
 }
 
@@ -106,7 +108,7 @@ static void at_exit(int code, void *unused)
 	if (began_here()) {
 		atomic_store_explicit(&hk_launches_due, ~0ULL, memory_order_relaxed);
 		hk_device_share_flush(true);
-		hk_device_reader_end();
+		hk_device_reader_turn(true);
 	}
 }
 

@@ -20,13 +20,16 @@
 /* A call that submitted work, by its record. */
 struct call {
 	uint64_t correlation; /* 0: none */
-	uint64_t ticks, length;
+	uint64_t ticks;	      /* its middle */
+	uint64_t reach;	      /* ticks from there to its end */
+	uint64_t length;
 	uint32_t thread;
 };
 
 struct waiting {
 	struct hk_device_work work;
 	uint64_t correlation;
+	uint32_t turn; /* in which it came */
 };
 
 struct tables {
@@ -38,7 +41,7 @@ static struct hk_device_opened library;
 static struct hk_device_clock times;
 static void (*hand_on)(const struct hk_device_work *work);
 static struct tables *tables;
-static uint32_t waiting_count;
+static uint32_t waiting_count, turn;
 static atomic_bool *locked; /* on a page that a fork wipes */
 
 /* ---- the lock ---- */
@@ -117,9 +120,11 @@ static void note_call(const struct hk_device_record *layout, const uint8_t *reco
 	    (call->correlation == correlation && call->length <= end - start)) {
 		return;
 	}
+	uint64_t ticks = hk_device_clock_ticks(&times, start + (end - start) / 2);
 	*call = (struct call){
 	    .correlation = correlation,
-	    .ticks = hk_device_clock_ticks(&times, start + (end - start) / 2),
+	    .ticks = ticks,
+	    .reach = hk_device_clock_ticks(&times, end) - ticks,
 	    .length = end - start,
 	    .thread = u32_at(record, layout->thread),
 	};
@@ -131,7 +136,7 @@ static bool join(struct hk_device_work *work, uint64_t correlation)
 	const struct call *call = &tables->calls[correlation % CALLS];
 	struct hk_launch_found found;
 	if (!correlation || call->correlation != correlation ||
-	    !hk_launches_find(call->thread, call->ticks, &found)) {
+	    !hk_launches_find(call->thread, call->ticks, call->reach, &found)) {
 		return false;
 	}
 	work->submitted_ticks = call->ticks;
@@ -152,13 +157,22 @@ static void give(const struct hk_device_work *work)
 	hand_on(work);
 }
 
-/* Hands on the work whose call is known by now, and with ALL also the rest. */
+/* Whether the call of WAITING has returned long ago, and was seen by no hook. */
+static bool is_unseen(const struct waiting *waiting)
+{
+	const struct call *call = &tables->calls[waiting->correlation % CALLS];
+
+	return turn - waiting->turn > 1 && waiting->correlation &&
+	       call->correlation == waiting->correlation;
+}
+
+/* Hands on the work whose call is known by now or was not seen, and with ALL also the rest. */
 static void give_waiting(bool all)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < waiting_count; i++) {
 		struct waiting *waiting = &tables->waiting[i];
-		if (join(&waiting->work, waiting->correlation) || all) {
+		if (join(&waiting->work, waiting->correlation) || all || is_unseen(waiting)) {
 			give(&waiting->work);
 		} else {
 			tables->waiting[kept++] = *waiting;
@@ -179,7 +193,7 @@ static void wait_for_call(const struct hk_device_work *work, uint64_t correlatio
 			waiting_count * sizeof(tables->waiting[0]));
 	}
 	tables->waiting[waiting_count++] =
-	    (struct waiting){.work = *work, .correlation = correlation};
+	    (struct waiting){.work = *work, .correlation = correlation, .turn = turn};
 }
 
 /* ---- records ---- */
@@ -265,10 +279,11 @@ bool hk_device_reader_read(uint8_t *buffer, size_t valid)
 	return true;
 }
 
-void hk_device_reader_end(void)
+void hk_device_reader_turn(bool all)
 {
 	if (lock()) {
-		give_waiting(true);
+		turn++;
+		give_waiting(all);
 		unlock();
 	}
 }

@@ -3,8 +3,9 @@
  *
  * A record of work and the record of its call have the same correlation number, and come in any
  * order and in different buffers. Work waits, in bounded memory, until its call is known and has
- * returned, or until the next forced flush. All functions take the reader's own lock, which no
- * foreign code is called under but the library's walk over a buffer and its clock.
+ * returned. Work of a call that no hook saw waits for two turns. All functions take the reader's
+ * own lock, which no foreign code is called under but the library's walk over a buffer and its
+ * clock.
  */
 #ifndef HK_AGENT_DEVICE_READER_H
 #define HK_AGENT_DEVICE_READER_H
@@ -27,7 +28,8 @@ void hk_device_reader_use(const struct hk_device_opened *opened, uint64_t (*now)
  * records as skipped, if another thread has the lock for too long. */
 bool hk_device_reader_read(uint8_t *buffer, size_t valid);
 
-/* Hands on all work that waits, joined or not. */
-void hk_device_reader_end(void);
+/* The next turn: a flush is over. Hands on the work of calls that no hook saw, and with ALL all
+ * work that waits. */
+void hk_device_reader_turn(bool all);
 
 #endif

@@ -330,7 +330,7 @@ static void yield_to_other(enum hk_device_which which)
 		disable_own();
 		CALL(HK_DEVICE_FLUSH, int (*)(uint32_t))(FORCED);
 		hk_in_agent = 0;
-		hk_device_reader_end();
+		hk_device_reader_turn(true);
 		atomic_fetch_add(&hk_device_source()->yields, 1);
 	}
 	leave(inside, signals);

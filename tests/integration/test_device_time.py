@@ -293,10 +293,18 @@ def check_yielded(run):
 
 
 def check_flushed(run):
-    """A process that flushes loses nothing by _exit."""
+    """A process that flushes loses nothing by _exit, also no work of calls that are not seen."""
     traced = Traced(run, "gone", "work", "gone")
     check_sums("gone", traced)
     check_each("gone", traced)
+    unseen = Traced(run, "unseen", "work", "gone", options=("--device-time", "--level", "cudaLaunchKernel=off,cuLaunchKernel=off"))
+    kernels = [work for work in unseen.work if work.kind == "kernel"]
+    expect("unseen: work without its call", unseen.source()["unlinked"], len(kernels))
+    for name in {work.name for work in kernels}:
+        mine = [work for work in kernels if work.name == name]
+        calls, device_ns = unseen.device_ns()[("device", name)]
+        expect(f"unseen: {name}", calls, len(mine))
+        expect_true(f"unseen: {name}: {device_ns} ns, not {seconds_of(mine)}", abs(device_ns - seconds_of(mine)) <= 2 * len(mine))
 
 
 def check_forked(run):

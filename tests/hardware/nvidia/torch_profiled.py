@@ -18,8 +18,8 @@ with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profil
         optimizer.zero_grad()
         F.cross_entropy(model(images), labels).backward()
         optimizer.step()
+    values = torch.ones(1 << 24, device="cuda")
     torch.cuda.synchronize()
-values = torch.ones(1 << 24, device="cuda")
 for _ in range(ROUNDS):
     values.cos_()
 torch.cuda.synchronize()

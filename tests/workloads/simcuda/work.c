@@ -132,6 +132,8 @@ bool sim_work_tell(const struct hk_activity *activity, const void *kernel, const
 	}
 	place(&work);
 	with->work(&work);
+	while (sim_now_ns() - activity->submitted_ns < SIM_CALL_NS) {
+	}
 	tell_api(with, false, &work, activity->submitted_ns);
 	if (runtime_ns) {
 		tell_api(with, true, &work, runtime_ns);

@@ -16,6 +16,9 @@
 #define SIM_BYTES_PER_NS 16u
 #define SIM_MOVE_NS 500u
 
+/* What a call that asks for work takes at least. A real driver takes longer. */
+#define SIM_CALL_NS 2000u
+
 enum sim_work_kind { SIM_WORK_KERNEL, SIM_WORK_COPY, SIM_WORK_SET };
 
 /* One piece of work. Times are those of CLOCK_MONOTONIC. */

@@ -63,19 +63,41 @@ static void test_a_call_and_the_one_within(void **state)
 	uint64_t within = from + 500;
 	make(&threads[0], &inner, from + 200, false, 77);
 	/* The outer one has not returned. */
-	assert_false(hk_launches_find(self(), within, &found));
+	assert_false(hk_launches_find(self(), within, 0, &found));
 	make(&threads[0], &outer, from + 100, true, 78);
-	assert_true(hk_launches_find(self(), within, &found));
+	assert_true(hk_launches_find(self(), within, 0, &found));
 	assert_int_equal(found.count, 2);
 	assert_int_equal(found.sites[0], SITE_INNER);
 	assert_int_equal(found.sites[1], SITE_OUTER);
 	assert_int_equal(found.thread, 1);
 	assert_int_equal(found.stream, 77);
 	/* By the kernel's id of the thread too; not by another one's; not at another time. */
-	assert_true(hk_launches_find(1001, within, &found));
-	assert_false(hk_launches_find(1002, within, &found));
-	assert_false(hk_launches_find(self(), from + 50, &found));
-	assert_false(hk_launches_find(self(), hk_process_ticks() + 1000000, &found));
+	assert_true(hk_launches_find(1001, within, 0, &found));
+	assert_false(hk_launches_find(1002, within, 0, &found));
+	assert_false(hk_launches_find(self(), from + 50, 0, &found));
+	assert_false(hk_launches_find(self(), hk_process_ticks() + 1000000, 0, &found));
+}
+
+/* The clock of a device's library may lag by more than the inner call takes to begin. */
+static void test_an_inner_call_that_begins_later(void **state)
+{
+	struct hk_launch_found found;
+	uint64_t from = hk_process_ticks();
+
+	(void)state;
+	while (hk_process_ticks() < from + 1000) {
+	}
+	make(&threads[0], &inner, from + 200, false, 77);
+	make(&threads[0], &inner, from + 500, false, 77);
+	make(&threads[0], &outer, from + 100, true, 78);
+	assert_true(hk_launches_find(self(), from + 150, 0, &found));
+	assert_int_equal(found.count, 1);
+	assert_int_equal(found.sites[0], SITE_OUTER);
+	assert_true(hk_launches_find(self(), from + 150, 60, &found));
+	assert_int_equal(found.count, 2);
+	assert_int_equal(found.sites[0], SITE_INNER);
+	assert_int_equal(found.stream, 77);
+	assert_false(hk_launches_find(self(), from + 50, 60, &found));
 }
 
 static void test_waits_are_not_kept(void **state)
@@ -85,7 +107,7 @@ static void test_waits_are_not_kept(void **state)
 
 	(void)state;
 	make(&threads[1], &waits, from, true, 0);
-	assert_false(hk_launches_find(1002, from, &found));
+	assert_false(hk_launches_find(1002, from, 0, &found));
 }
 
 static void test_the_newest_stay(void **state)
@@ -100,10 +122,10 @@ static void test_the_newest_stay(void **state)
 		}
 		moments[i] = make(&threads[1], &outer, hk_process_ticks(), true, i);
 	}
-	assert_false(hk_launches_find(1002, moments[0], &found));
-	assert_false(hk_launches_find(1002, moments[99], &found));
+	assert_false(hk_launches_find(1002, moments[0], 0, &found));
+	assert_false(hk_launches_find(1002, moments[99], 0, &found));
 	for (size_t i = 200; i < HK_LAUNCHES + 100; i++) {
-		assert_true(hk_launches_find(1002, moments[i], &found));
+		assert_true(hk_launches_find(1002, moments[i], 0, &found));
 		assert_int_equal(found.stream, i);
 		assert_int_equal(found.thread, 2);
 	}
@@ -122,17 +144,18 @@ static void test_a_thread_takes_over(void **state)
 		from = hk_process_ticks();
 	} while (from <= before + 1000);
 	make(&threads[1], &outer, from, true, 2);
-	assert_true(hk_launches_find(1002, before, &found));
+	assert_true(hk_launches_find(1002, before, 0, &found));
 	assert_int_equal(found.thread, 2);
-	assert_true(hk_launches_find(1003, from, &found));
+	assert_true(hk_launches_find(1003, from, 0, &found));
 	assert_int_equal(found.thread, 3);
-	assert_false(hk_launches_find(1003, before, &found));
+	assert_false(hk_launches_find(1003, before, 0, &found));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_a_call_and_the_one_within),
+	    cmocka_unit_test(test_an_inner_call_that_begins_later),
 	    cmocka_unit_test(test_waits_are_not_kept),
 	    cmocka_unit_test(test_the_newest_stay),
 	    cmocka_unit_test(test_a_thread_takes_over),
