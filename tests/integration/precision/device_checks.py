@@ -100,14 +100,24 @@ def loss_scale():
         scaler.update()
     same("finds", finds, [])
     same("the scale", scaler.get_scale(), 2.0 ** 39)
-    print("loss scale steps", watch.counts["loss_scale_steps"])
+    same("loss scale steps", watch.counts["loss_scale_steps"], 1)
+
+
+def watched():
+    """The finds of a watch are those of the host."""
+    finds = []
+    zero = torch.zeros(3, device="cuda")
+    with precision.watch(on_find=finds.append, path=os.path.join(DIRECTORY, "watched")):
+        torch.log(torch.ones(3, device="cuda") / zero - 2)
+        torch.tensor([60000.0], dtype=torch.float16, device="cuda").add_(5504.0)
+    same("finds", [(find.api, find.inherited) for find in finds], [("torch.Tensor.__truediv__", False), ("torch.Tensor.add_", False)])
 
 
 def main():
     if not torch.cuda.is_available():
         sys.exit(77)
     torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
-    for case in (statistics, waits_for_nothing, graphs, loss_scale):
+    for case in (statistics, waits_for_nothing, graphs, loss_scale, watched):
         case()
         print(case.__name__, flush=True)
     print("done")

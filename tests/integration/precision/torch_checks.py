@@ -378,6 +378,34 @@ def wanted_infinities():
     same("a find", [find.api for find in watch.finds], ["torch.Tensor.mul"])
 
 
+def watched_device():
+    """Tensors of a device, simulated: the same finds, and the elements of what was not changed."""
+    path = os.path.join(DIRECTORY, "watched device")
+    zero, finds = torch.zeros(3), []
+    watch = precision.Watch(on_find=finds.append, path=path)
+    watch._session.words |= {"simulated"}
+    with watch:
+        bad = torch.ones(3) / zero
+        torch.log(bad - bad)
+        torch.ones(3, dtype=torch.int64) + 1
+        torch.tensor([60000.0], dtype=torch.float16).add_(5504.0)
+        torch.ones(0) / 2
+        torch.tensor([float("nan")]).add_(1)
+        torch.sqrt(torch.zeros(3, requires_grad=True)).sum().backward()
+    same("finds", [(find.api, find.inherited, find.phase, find.outputs) for find in finds], [
+        ("torch.Tensor.__truediv__", False, "forward", ("0",)), ("torch.Tensor.add_", False, "forward", ("0",)), ("torch.tensor", False, "forward", ("0",)),
+        ("torch.Tensor.add_", False, "forward", ("0",)), ("torch.sqrt", False, "backward", ("0",))])
+    same("inherited", watch.counts["inherited"], 2)
+    same("left out", {reason: many for reason, many in watch.counts["left_out"].items() if "device" in reason}, {})
+    dump = precision.open(path)
+    saved = [(row.name, row.role, row.slot, row.has_elements) for row in dump.rows()][:6]
+    same("what is saved", sorted(saved), sorted([
+        ("torch.Tensor.__truediv__", "input", "0", True), ("torch.Tensor.__truediv__", "input", "1", True),
+        ("torch.Tensor.__truediv__", "output", "0", True), ("torch.Tensor.add_", "input", "0", False), ("torch.Tensor.add_", "input", "1", False),
+        ("torch.Tensor.add_", "output", "0", True)]))
+    check_statistics_of_finds(dump)
+
+
 def check_statistics_of_finds(dump):
     for row in dump.rows():
         if row.has_elements:
@@ -450,7 +478,7 @@ def seeded():
 
 def main():
     assert sides.TENSOR == 1
-    for case in (statistics, gradients, optimizers, fields, refusals, changes, recomputation, shared, transforms, simulated_device, freed, resized, watching,
+    for case in (statistics, gradients, optimizers, fields, refusals, changes, recomputation, shared, transforms, simulated_device, freed, resized, watching, watched_device,
                  watch_raises, watch_unsaved, wanted_infinities, gradients_watched, seeded):
         case()
         print(case.__name__, flush=True)

@@ -6,7 +6,7 @@ at its end, in one copy for each device.
 import contextlib
 import math
 import sys
-from typing import Any, ContextManager, Dict, List, Tuple
+from typing import Any, ContextManager, Dict, List, Optional, Tuple
 
 from .. import _native
 
@@ -37,6 +37,26 @@ def _aside(torch: Any) -> ContextManager[Any]:
     modes = sys.modules.get("torch.utils._python_dispatch")
     disable = getattr(modes, "_disable_current_modes", None)
     return disable() if disable and getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)() else contextlib.nullcontext()
+
+
+def look(tensor: Any) -> Optional[Tuple[float, float]]:
+    """The least and the largest element of TENSOR, NaN if one is; (0, 0) of integers. Waits for the device. None: it cannot be looked at."""
+    torch = sys.modules.get("torch")
+    if torch is None or tensor.layout is not torch.strided or tensor.is_complex() or tensor.is_quantized or _capturing(torch, tensor):
+        return None
+    if not tensor.is_floating_point() or not tensor.numel():
+        return 0.0, 0.0
+    with torch.no_grad(), _aside(torch):
+        ends = torch.stack(_ends(torch, tensor.detach())).tolist()
+    return float(ends[0]), float(ends[1])
+
+
+def _ends(torch: Any, tensor: Any) -> Any:
+    """The least and the largest element, on the device."""
+    try:
+        return tuple(torch.aminmax(tensor))
+    except RuntimeError:  # not every device has this for every dtype
+        return tuple(torch.aminmax(tensor.float()))
 
 
 class Queue:

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Se
 
 from .. import _native
 from ..apis.catalog import Framework
-from . import loss_scale
+from . import device, loss_scale
 from .dumper import about, default_path, make_parents
 from .session import Session
 from .steps import parse_size
@@ -57,7 +57,8 @@ class Watch:
             raise ValueError(f"invalid limit {limit}: expected 1 or more")
         words = ["apis", "watching", "payloads", "scalars", "stacks", *(("backward",) if backward else ())]
         self._session = Session("a watch", frameworks, model, scope, words)
-        self._session.functions.update(found=self._found, react=self._act)
+        self._queue = device.Queue(elements=True)
+        self._session.functions.update(found=self._found, react=self._act, look=device.look, queue=self._queue.add)
         self._limit, self._react, self._save, self._inherited = limit, on_find, save, inherited
         self._size = parse_size(size)
         self._on = False
@@ -130,6 +131,7 @@ class Watch:
 
     def _act(self) -> None:
         """Called by hooktrace._native when the values of the last find are saved; what it raises, the call raises."""
+        self._queue.collect()
         find = self.finds[-1]
         if callable(self._react):
             self._react(find)
@@ -160,7 +162,7 @@ def watch(limit: Optional[int] = None, on_find: Reaction = "warn", save: bool = 
 
     on_find: "warn"; "raise", which warns too, and has the LIMIT-th find (the first by default) raise ValueError in the call; or a function that gets each Find.
     save: the values of a find go to a dump at `path` (default: as Dumper's). inherited: calls whose inputs were not finite already are
-    finds too. model, scope, frameworks: as Dumper's. backward: gradients are looked at as well; those of a GradScaler are only counted.
+    finds too. Each call with outputs on a device waits for it. model, scope, frameworks: as Dumper's. backward: gradients are looked at as well; those of a GradScaler are only counted.
     """
     started = Watch(limit, on_find, save, **options)
     started.start()

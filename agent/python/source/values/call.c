@@ -107,7 +107,8 @@ static void write_inputs(const struct hk_record *record)
 {
 	for (size_t i = 0; i < record->inputs; i++) {
 		const struct hk_value *value = &record->values[i];
-		bool same = !hk_values.watching || value->scalar || is_unchanged(value);
+		bool same = !hk_values.watching || value->scalar ||
+			    value->deferred != HK_DUMP_NONE || is_unchanged(value);
 		if (!same) {
 			hk_values_leave(HK_LEFT_CHANGED);
 		}
@@ -334,7 +335,10 @@ static int take_result(struct hk_record *record, PyObject *result)
 	int find = hk_values.watching ? hk_find_check(record, HK_DUMP_FORWARD) : 1;
 
 	if (find == 1) {
-		record->stack = hk_values.watching ? hk_stack_here() : record->stack;
+		if (hk_values.watching) {
+			record->stack = hk_stack_here();
+			hk_record_defer_find(record);
+		}
 		write_all(record);
 	}
 	return hk_values.watching && find ? hk_find_react() : 0;

@@ -42,6 +42,37 @@ static bool is_given(const struct hk_value *value)
 	       (!isfinite(number) || fabs(number) == LARGEST_F16 || fabs(number) == LARGEST_BF16);
 }
 
+/* Takes what is_bad() needs of VALUE on a device, which is waited for. */
+static void look(struct hk_value *value)
+{
+	struct hk_statistics *statistics = &value->statistics;
+	PyObject *answer;
+
+	if (value->scalar || !value->view.on_device || value->has_statistics) {
+		return;
+	}
+	answer = hk_values_call(hk_values.look, Py_BuildValue("(O)", value->tensor));
+	*statistics = (struct hk_statistics){0};
+	value->has_statistics = answer && PyTuple_Check(answer) &&
+				PyArg_ParseTuple(answer, "dd", &statistics->min, &statistics->max);
+	if (!value->has_statistics) {
+		hk_values_leave(HK_LEFT_DEVICE);
+	}
+	statistics->nans = isnan(statistics->min) || isnan(statistics->max);
+	PyErr_Clear();
+	Py_XDECREF(answer);
+}
+
+/* Inputs on a device are looked at behind the call: one that it changed is not known. */
+static void look_at_inputs(struct hk_record *record)
+{
+	for (size_t i = 0; i < record->inputs; i++) {
+		if (!hk_record_is_changed(record, &record->values[i])) {
+			look(&record->values[i]);
+		}
+	}
+}
+
 static PyObject *bad_slots(const struct hk_record *record, size_t begin, size_t end)
 {
 	PyObject *slots = PyList_New(0);
@@ -59,16 +90,18 @@ static PyObject *bad_slots(const struct hk_record *record, size_t begin, size_t 
 	return slots;
 }
 
-int hk_find_check(const struct hk_record *record, enum hk_dump_phase phase)
+int hk_find_check(struct hk_record *record, enum hk_dump_phase phase)
 {
-	size_t bad = record->inputs;
+	bool bad = false;
 
-	while (bad < record->many && !is_bad(&record->values[bad])) {
-		bad++;
+	for (size_t i = record->inputs; i < record->many; i++) {
+		look(&record->values[i]);
+		bad = bad || is_bad(&record->values[i]);
 	}
-	if (bad == record->many || !hk_values.found) {
+	if (!bad || !hk_values.found) {
 		return 0;
 	}
+	look_at_inputs(record);
 	PyObject *outputs = bad_slots(record, record->inputs, record->many);
 	PyObject *inputs = outputs ? bad_slots(record, 0, record->inputs) : NULL;
 	PyObject *answer =

@@ -106,7 +106,7 @@ static void add(struct hk_record *record, const struct gradient *gradient, PyObj
 	Py_INCREF(tensor);
 	value->tensor = tensor;
 	value->class = class;
-	value->deferred = value->view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE;
+	hk_record_defer(value);
 	value->has_statistics =
 	    !value->view.on_device && hk_record_measure(&value->view, &value->statistics);
 }
@@ -144,6 +144,9 @@ static int fire(struct hk_record *record, const struct watched *watched, PyObjec
 	int find = hk_values.watching ? hk_find_check(record, HK_DUMP_BACKWARD) : 1;
 
 	if (find == 1) {
+		if (hk_values.watching) {
+			hk_record_defer_find(record);
+		}
 		write_all(record, watched);
 	}
 	return hk_values.watching && find ? hk_find_react() : 0;

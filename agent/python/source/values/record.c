@@ -118,6 +118,37 @@ bool hk_record_measure(const struct hk_view *view, struct hk_statistics *statist
 	return view->data && hk_statistics_take(&tensor, statistics) == 0;
 }
 
+void hk_record_defer(struct hk_value *value)
+{
+	bool wanted = value->view.on_device && !hk_values.watching;
+
+	value->deferred = wanted ? hk_deferred_reserve(value->tensor) : HK_DUMP_NONE;
+}
+
+bool hk_record_is_changed(const struct hk_record *record, const struct hk_value *value)
+{
+	if (!value->tensor || hk_tensor_version(value->tensor) != value->view.version) {
+		return true;
+	}
+	for (size_t i = record->inputs; i < record->many; i++) {
+		if (record->values[i].tensor == value->tensor) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void hk_record_defer_find(struct hk_record *record)
+{
+	for (size_t i = 0; i < record->many; i++) {
+		struct hk_value *value = &record->values[i];
+		bool changed = i < record->inputs && hk_record_is_changed(record, value);
+		if (!value->scalar && value->view.on_device && !changed) {
+			value->deferred = hk_deferred_reserve(value->tensor);
+		}
+	}
+}
+
 void hk_record_copy(struct hk_value *value)
 {
 	struct hk_tensor tensor = hk_tensor_of(&value->view);

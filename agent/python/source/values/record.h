@@ -66,6 +66,16 @@ void hk_record_write_row(const struct hk_dump_row *row, const struct hk_view *vi
  */
 void hk_record_copy(struct hk_value *value);
 
+/* Has VALUE, if it is on a device, queued there for a row. A watch does so for finds only. */
+void hk_record_defer(struct hk_value *value);
+
+/* The same for the values of RECORD, which is a find. An input that the call has changed has no
+ * elements. */
+void hk_record_defer_find(struct hk_record *record);
+
+/* Whether RECORD's call has changed VALUE, an input, in place. */
+bool hk_record_is_changed(const struct hk_record *record, const struct hk_value *value);
+
 /* Takes the STATISTICS of VIEW where its elements can be read. Returns whether it did. */
 bool hk_record_measure(const struct hk_view *view, struct hk_statistics *statistics);
 

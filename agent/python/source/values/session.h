@@ -36,19 +36,20 @@ enum hk_values_reason {
 };
 
 /* What Python passes; each is owned, or NULL where the framework has none. */
-#define HK_VALUES_FUNCTIONS(X)                                                                     \
-	X(classify)   /* (type) -> enum hk_values_class */                                         \
-	X(read)	      /* (tensor) -> (address, dtype, shape, strides, device, requires_grad, view, \
-			 storage, version, offset, owner of the memory), or None */                \
-	X(queue)      /* (tensor, number of the row) -> None: a tensor of a device */              \
-	X(strided)    /* torch.strided */                                                          \
-	X(tracing)    /* () -> None if torch.jit does not trace */                                 \
-	X(modes)      /* () -> how many TorchFunctionModes are active */                           \
-	X(guard)      /* () -> a context manager that suspends them */                             \
-	X(graph_task) /* () -> -1 unless this thread runs a backward pass */                       \
-	X(notify)     /* (name, object) -> None: a method of OBJECT is called */                   \
-	X(found) /* (name, of, number, phase, slots that were bad, that are) -> whether to save,   \
-		    or None */                                                                     \
+#define HK_VALUES_FUNCTIONS(X)                                                                    \
+	X(classify) /* (type) -> enum hk_values_class */                                          \
+	X(read)	    /* (tensor) -> (address, dtype, shape, strides, device, requires_grad, view,  \
+		       storage, version, offset, owner of the memory), or None */                 \
+	X(queue)    /* (tensor, number of the row) -> None: a tensor of a device */               \
+	X(look)	    /* (tensor) -> (least, most), NaN if one is, or None: waits for its device */ \
+	X(strided)  /* torch.strided */                                                           \
+	X(tracing)  /* () -> None if torch.jit does not trace */                                  \
+	X(modes)    /* () -> how many TorchFunctionModes are active */                            \
+	X(guard)    /* () -> a context manager that suspends them */                              \
+	X(graph_task) /* () -> -1 unless this thread runs a backward pass */                      \
+	X(notify)     /* (name, object) -> None: a method of OBJECT is called */                  \
+	X(found) /* (name, of, number, phase, slots that were bad, that are) -> whether to save,  \
+		    or None */                                                                    \
 	X(react) /* () -> None: the find before is saved */
 
 enum hk_values_class {

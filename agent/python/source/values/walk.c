@@ -38,7 +38,7 @@ static void add_tensor(struct walk *walk, PyObject *tensor, enum hk_values_class
 	}
 	Py_INCREF(tensor);
 	value->tensor = tensor;
-	value->deferred = value->view.on_device ? hk_deferred_reserve(tensor) : HK_DUMP_NONE;
+	hk_record_defer(value);
 	value->has_statistics =
 	    !value->view.on_device && hk_record_measure(&value->view, &value->statistics);
 	if (hk_values.backward && class == HK_CLASS_TENSOR) {
