@@ -45,8 +45,8 @@ struct hk_tracer_thread {
 extern __thread struct hk_tracer_thread *hk_tracer_current __attribute__((visibility("hidden")));
 
 /* The thread that the tracer met last: its thread pointer, or 0 if it does not take part in this
- * period or has ended; and its record. Who holds the GIL knows by these whether it is that thread,
- * in less time than its own variables take. */
+ * period or has ended; and its record. By these the holder of the GIL knows whether it is that
+ * thread, in less time than a variable of the thread takes. */
 struct hk_tracer_runner {
 	uintptr_t pointer;
 	struct hk_tracer_thread *thread;
