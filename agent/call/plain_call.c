@@ -87,7 +87,7 @@ static inline void open_call(struct hk_thread *thread, const struct hk_site_hot 
 }
 
 /* The call began at TICKS. The clock is read before all this: a processor finishes what comes
- * before it reads the clock, and goes on with what comes after meanwhile. */
+ * before it reads the clock, and meanwhile begins what comes after. */
 static inline __attribute__((always_inline)) void
 start(struct hk_thread *thread, struct hk_plain_call *call, struct hk_site_hot *site,
       struct hk_cell *cell, uint64_t ticks, bool range)
