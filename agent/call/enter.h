@@ -10,17 +10,20 @@
 #include "agent/frame/site_table.h"
 #include "agent/record/thread.h"
 
-/* Returns the cell of THREAD, which is ready, for SITE, or NULL if there is none yet. SITE has no
- * spare thunk. */
+/* Returns the cell of THREAD, which is ready, for plain site INDEX, or NULL: there is none yet. */
+static inline struct hk_cell *hk_call_plain_cell(const struct hk_thread *thread, uint32_t index)
+{
+	uint32_t plain = index - HK_PLAIN_FIRST;
+	struct hk_cell **page = thread->plain_cells[plain / HK_PLAIN_CELLS];
+	return page ? page[plain % HK_PLAIN_CELLS] : NULL;
+}
+
+/* The same for SITE, which is plain or has a thunk that is not a spare one. */
 static inline struct hk_cell *hk_call_cell(const struct hk_thread *thread,
 					   const struct hk_site_hot *site)
 {
-	uint32_t plain = site->index - HK_PLAIN_FIRST;
-	if (site->index < HK_THUNKS) {
-		return thread->cells[site->index];
-	}
-	struct hk_cell **page = thread->plain_cells[plain / HK_PLAIN_CELLS];
-	return page ? page[plain % HK_PLAIN_CELLS] : NULL;
+	return site->index < HK_THUNKS ? thread->cells[site->index]
+				       : hk_call_plain_cell(thread, site->index);
 }
 
 /* Returns that cell, which is made if necessary, or NULL if there is no room. Inside the agent. */

@@ -19,10 +19,15 @@
 /* Octaves of durations below the 32-bit escape: as a mask it keeps a look-up inside the table. */
 #define OCTAVES_FAST 32u
 
+/* Whether the clock is hk_clock_counter(), which calls no function. */
+static inline bool has_counter(void)
+{
+	return likely(hk_process.tsc) && likely(!hk_process.timeless);
+}
+
 static inline uint64_t read_clock(void)
 {
-	return likely(hk_process.tsc) && likely(!hk_process.timeless) ? hk_clock_ticks(true)
-								      : hk_process_ticks();
+	return has_counter() ? hk_clock_counter() : hk_process_ticks();
 }
 
 static struct hk_open_call *entry(const struct hk_thread *thread, uint32_t depth)
@@ -68,42 +73,39 @@ static __attribute__((noinline)) bool count_only(struct hk_thread *thread,
 	return true;
 }
 
-/* Makes CALL the thread's innermost open call. */
-static inline struct hk_open_call *open_call(struct hk_thread *thread,
-					     const struct hk_plain_call *call)
+/* Makes a call of SITE at DEPTH, which began at TICKS, the thread's innermost open call. */
+static inline void open_call(struct hk_thread *thread, const struct hk_site_hot *site,
+			     uint32_t depth, uint64_t ticks)
 {
-	struct hk_open_call *open = entry(thread, call->depth);
-	thread->depth = call->depth + 1;
+	struct hk_open_call *open = entry(thread, depth);
+	thread->depth = depth + 1;
 	atomic_signal_fence(memory_order_seq_cst); /* calls of handlers have later entries */
-	atomic_store_explicit(&open->site, hk_hot_number(call->site), memory_order_relaxed);
+	atomic_store_explicit(&open->site, hk_hot_number(site), memory_order_relaxed);
 	open->frame = 0;
-	atomic_store_explicit(&thread->slot->depth, call->depth + 1, memory_order_relaxed);
-	return open;
+	atomic_store_explicit(&open->start_ticks, ticks, memory_order_relaxed);
+	atomic_store_explicit(&thread->slot->depth, depth + 1, memory_order_relaxed);
 }
 
-static inline __attribute__((always_inline)) void start(struct hk_thread *thread,
-							struct hk_plain_call *call,
-							struct hk_site_hot *site,
-							struct hk_cell *cell, bool range)
+/* The call began at TICKS. The clock is read before all this: a processor finishes what comes
+ * before it reads the clock, and meanwhile begins what comes after. */
+static inline __attribute__((always_inline)) void
+start(struct hk_thread *thread, struct hk_plain_call *call, struct hk_site_hot *site,
+      struct hk_cell *cell, uint64_t ticks, bool range)
 {
 	uint32_t depth = thread->depth;
-	struct hk_open_call *open = NULL;
+	uint64_t domains = thread->domains;
 	call->site = site;
 	call->cell = (uint32_t)((char *)cell - thread->segment);
 	call->depth = depth;
+	call->start_ticks = ticks;
 	call->child_ns = thread->child_ns;
-	call->domains = thread->domains;
+	call->domains = domains;
 	thread->child_ns = 0;
-	thread->domains = call->domains | site->domain;
+	thread->domains = domains | site->domain;
 	if (!range) {
-		open = open_call(thread, call);
+		open_call(thread, site, depth, ticks);
 	}
 	hk_count_add(&cell->calls, 1);
-	uint64_t ticks = read_clock();
-	call->start_ticks = ticks;
-	if (!range) {
-		atomic_store_explicit(&open->start_ticks, ticks, memory_order_relaxed);
-	}
 	call->thread = thread;
 }
 
@@ -116,37 +118,51 @@ static inline bool is_stale(const struct hk_thread *thread)
 	       (uint64_t)__builtin_frame_address(0) >= thread->inner;
 }
 
-/* Makes what is missing. Returns false if the call goes unmeasured. */
-static __attribute__((noinline)) bool prepare(struct hk_site_hot *site)
+/* Begins a call whose thread and cell are there, at any level and by any clock. */
+static __attribute__((noinline)) void begin_at_level(struct hk_thread *thread,
+						     struct hk_plain_call *call,
+						     struct hk_site_hot *site, struct hk_cell *cell,
+						     bool range)
 {
-	struct hk_call here;
-	return !is_off(site) && hk_call_prepare(&here, site);
+	uint8_t control = __atomic_load_n(&site->control, __ATOMIC_RELAXED);
+	if (control == HK_CONTROL_FRAME ||
+	    (control != HK_CONTROL_PASS && !count_only(thread, call, site, cell))) {
+		start(thread, call, site, cell, read_clock(), range);
+	}
 }
 
-static inline __attribute__((always_inline)) void begin(struct hk_plain_call *call,
-							struct hk_site_hot *site, bool range)
+/* Makes what is missing, and begins the call if it is to be measured. */
+static __attribute__((noinline)) void begin_first(struct hk_plain_call *call,
+						  struct hk_site_hot *site, bool range)
+{
+	struct hk_call here;
+	if (!is_off(site) && hk_call_prepare(&here, site)) {
+		struct hk_thread *thread = hk_thread_current;
+		begin_at_level(thread, call, site, hk_call_cell(thread, site), range);
+	}
+}
+
+/* Begins a call of SITE at INDEX. The usual way calls no function, so that it saves no registers.
+ */
+static inline __attribute__((always_inline)) void
+begin(struct hk_plain_call *call, struct hk_site_hot *site, uint32_t index, bool range)
 {
 	struct hk_thread *thread = hk_thread_current;
 	struct hk_cell *cell = NULL;
 	call->thread = NULL;
-	if (unlikely(is_stale(thread) || !(cell = hk_call_cell(thread, site)))) {
-		if (!prepare(site)) {
-			return;
-		}
-		thread = hk_thread_current;
-		cell = hk_call_cell(thread, site);
+	if (unlikely(is_stale(thread) || !(cell = hk_call_plain_cell(thread, index)))) {
+		begin_first(call, site, range);
+	} else if (unlikely(__atomic_load_n(&site->control, __ATOMIC_RELAXED) != HK_CONTROL_FRAME ||
+			    !has_counter())) {
+		begin_at_level(thread, call, site, cell, range);
+	} else {
+		start(thread, call, site, cell, hk_clock_counter(), range);
 	}
-	uint8_t control = __atomic_load_n(&site->control, __ATOMIC_RELAXED);
-	if (unlikely(control != HK_CONTROL_FRAME) &&
-	    (control == HK_CONTROL_PASS || count_only(thread, call, site, cell))) {
-		return;
-	}
-	start(thread, call, site, cell, range);
 }
 
 void hk_plain_call_begin_range(struct hk_plain_call *call, struct hk_site_hot *site)
 {
-	begin(call, site, true);
+	begin(call, site, site->index, true);
 }
 
 EXPORTED void hk_enter(struct hk_open *open, uint32_t index)
@@ -154,7 +170,7 @@ EXPORTED void hk_enter(struct hk_open *open, uint32_t index)
 	struct hk_plain_call *call = (struct hk_plain_call *)(void *)open;
 	struct hk_site_hot *site = hk_plain_site(index);
 	if (likely(site)) {
-		begin(call, site, false);
+		begin(call, site, index, false);
 	} else {
 		call->thread = NULL;
 		hk_process_untracked();

@@ -51,19 +51,12 @@ static int read_boot_id(char boot_id[BOOT_ID_BYTES])
 }
 
 #if defined(__aarch64__)
-/* Not a cycle counter: it runs at one frequency, told by firmware, on all processors. */
-static uint64_t counter(void)
-{
-	uint64_t ticks;
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-	return ticks;
-}
-
 static void in_order(void)
 {
 	__asm__ volatile("isb" ::: "memory");
 }
 
+/* It counts no cycles: it runs at one frequency, told by firmware, on all processors. */
 static bool counter_is_fast(void)
 {
 	uint64_t hertz;
@@ -71,11 +64,6 @@ static bool counter_is_fast(void)
 	return hertz > 1000000000u >> HK_CLOCK_TICK_SHIFT;
 }
 #else
-static uint64_t counter(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
 static void in_order(void)
 {
 	__builtin_ia32_lfence();
@@ -97,7 +85,7 @@ bool hk_clock_tsc_trusted(void)
 
 uint64_t hk_clock_ticks(bool tsc)
 {
-	return tsc ? counter() : hk_clock_monotonic_ns();
+	return tsc ? hk_clock_counter() : hk_clock_monotonic_ns();
 }
 
 /* Ticks in program order: neither earlier loads nor later ones cross the read. */

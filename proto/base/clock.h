@@ -36,6 +36,18 @@ static inline uint64_t hk_clock_monotonic_ns(void)
  * "arch_sys_counter". A program in an emulator finds the clocksource of another architecture. */
 bool hk_clock_tsc_trusted(void);
 
+/* The processor's counter now. */
+static inline uint64_t hk_clock_counter(void)
+{
+#if defined(__aarch64__)
+	uint64_t ticks;
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+#else
+	return __builtin_ia32_rdtsc();
+#endif
+}
+
 /* Ticks now, on the clock that hk_clock_tsc_trusted (passed in as TSC) chose. */
 uint64_t hk_clock_ticks(bool tsc);
 

@@ -3,10 +3,12 @@
 
     bench_tracer.py BUILD_DIR [VERSION ...]
 
-Beside it in turns, in the same process: cProfile, and VizTracer where it is installed. `call`: an empty function, called in a loop;
+Beside it in turns, in the same process: cProfile, VizTracer and torch.profiler (with_stack) where they are installed, and from 3.12 on
+`events`: what sys.monitoring takes for the same events without calling anything, below which no tracer can come. VizTracer writes again
+and again to the same memory, which is in the caches; VizFirst is a new one for each burst, as in a program that is traced once. `call`: an empty function, called in a loop;
 `fib`: a recursion; `method`: of an object; `yield`: a resumption of a generator; `raise`: a call that raises, and is caught. Each figure is
 the least of many bursts, less the least of untraced ones. Exits with 1 if `call` or `fib` takes more than 70 ns up to 3.11 or 85 ns later,
-or more than half of what cProfile adds, or records were lost.
+or more than half of what cProfile adds, or more than another tracer, or records were lost.
 """
 import json
 import os
@@ -18,6 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import pythons  # noqa: E402
 
 ROUNDS = 60
+TORCH_EVERY = 12  # rounds: it takes long to stop
 BURST = 20000
 LIMIT_NS = {"old": 70, "new": 85}
 JUDGED = ("call", "fib")
@@ -80,16 +83,62 @@ def tools():
         _native.bind(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
     profile = cProfile.Profile()
     found = {"bare": (lambda: None, lambda: None), "hooktrace": (tracer.start, tracer.stop), "cProfile": (profile.enable, profile.disable)}
-    try:
-        import viztracer
-    except ImportError:
-        return found
-    viz = viztracer.VizTracer(ignore_c_function=True, verbose=0, tracer_entries=2000000)
+    return {**found, **events(tracer), **viztracer(), **torch()}
 
-    def end():
-        viz.stop()
-        viz.clear()
-    return dict(found, VizTracer=(viz.start, end))
+
+def events(tracer):
+    if sys.version_info < (3, 12):
+        return {}
+    monitoring = sys.monitoring
+    mask = sum(getattr(monitoring.events, name) for name in tracer._EVENTS)
+
+    def start():
+        monitoring.use_tool_id(3, "bench")
+        monitoring.set_events(3, mask)
+
+    def stop():
+        monitoring.set_events(3, 0)
+        monitoring.free_tool_id(3)
+    return {"events": (start, stop)}
+
+
+def viztracer():
+    try:
+        from viztracer import VizTracer
+    except ImportError:
+        return {}
+
+    def new():
+        return VizTracer(ignore_c_function=True, verbose=0)
+    held, first = new(), []
+
+    def stop():
+        held.stop()
+        held.clear()
+
+    def start_first():
+        first.append(new())
+        first[-1].start()
+
+    def stop_first():
+        first.pop().stop()
+    return {"VizTracer": (held.start, stop), "VizFirst": (start_first, stop_first)}
+
+
+def torch():
+    try:
+        from torch.profiler import ProfilerActivity, profile
+    except ImportError:
+        return {}
+    running = []
+
+    def start():
+        running.append(profile(activities=[ProfilerActivity.CPU], with_stack=True))
+        running[-1].start()
+
+    def stop():
+        running.pop().stop()
+    return {"torch": (start, stop)}
 
 
 def measure():
@@ -98,8 +147,10 @@ def measure():
 
     kinds, ways = loops(), tools()
     least = {tool: dict.fromkeys(kinds, float("inf")) for tool in ways}
-    for _ in range(ROUNDS):
+    for i in range(ROUNDS):
         for tool, (start, stop) in ways.items():
+            if tool == "torch" and i % TORCH_EVERY:
+                continue
             for kind, (function, calls) in kinds.items():
                 start()
                 begin = time.perf_counter_ns()
@@ -124,17 +175,35 @@ def run(build, python, directory):
         return json.load(file), lost
 
 
+def added(ns, tool, kind):
+    return ns[tool][kind] - ns["bare"][kind]
+
+
+def peers(ns):
+    return [tool for tool in ns if tool not in ("bare", "hooktrace", "events")]
+
+
 def judge(version, ns, lost):
     """Returns what is missed, as words."""
     limit = LIMIT_NS["old" if version in ("3.8", "3.9", "3.10", "3.11") else "new"]
     missed = [f"{lost} records lost"] if lost else []
     for kind in JUDGED:
-        added, profiled = (ns[tool][kind] - ns["bare"][kind] for tool in ("hooktrace", "cProfile"))
-        if added > limit:
+        own = added(ns, "hooktrace", kind)
+        if own > limit:
             missed.append(f"{kind}: more than {limit} ns")
-        if added * 2 > profiled:
+        if own * 2 > added(ns, "cProfile", kind):
             missed.append(f"{kind}: more than half of cProfile's")
+        missed += [f"{kind}: more than {tool}'s" for tool in peers(ns) if own > added(ns, tool, kind)]
     return missed
+
+
+def show(version, ns):
+    for tool in ns:
+        if tool != "bare":
+            print(f"Python {version:4} {tool:9}  " + "  ".join(f"{kind} {added(ns, tool, kind):6.1f} ns" for kind in KINDS))
+    for kind in JUDGED:
+        own = added(ns, "hooktrace", kind)
+        print(f"Python {version:4} {kind}: cheaper than " + ", ".join(f"{tool} {added(ns, tool, kind) / own:.2f} x" for tool in peers(ns)))
 
 
 def main():
@@ -144,9 +213,7 @@ def main():
             continue
         with tempfile.TemporaryDirectory() as directory:
             ns, lost = run(build, python, directory)
-        for tool in ns:
-            if tool != "bare":
-                print(f"Python {version:4} {tool:9}  " + "  ".join(f"{kind} {ns[tool][kind] - ns['bare'][kind]:6.1f} ns" for kind in KINDS))
+        show(version, ns)
         words = judge(version, ns, lost)
         missed = missed or bool(words)
         if words:

@@ -384,8 +384,59 @@ def forks():
     expect("calls", calls_of("one"), 2)
 
 
+def takes_turns(inside, turn):
+    """A call that others follow on another thread before it ends."""
+    one()
+    inside.release()
+    turn.acquire()
+    one()
+
+
+def begin_turns():
+    inside, turn = threading.Semaphore(0), threading.Semaphore(0)
+    thread = threading.Thread(target=takes_turns, args=(inside, turn))
+    thread.start()
+    inside.acquire()
+    return thread, turn
+
+
+def end_turns(thread, turn):
+    turn.release()
+    thread.join()
+
+
+def forks_beside_threads():
+    """The threads of children may be where threads of the parent were, whose calls are open for ever there."""
+    with tracing(include=["one", "takes_turns"]):
+        for generation in range(4):
+            turns = begin_turns()
+            one()
+            end_turns(*turns)
+            turns = begin_turns()
+            child = os.fork()
+            if child:
+                break
+        if child:
+            end_turns(*turns)
+            expect(f"child of {generation}", os.waitpid(child, 0)[1], 0)
+            expect(f"calls of {generation}", rows()["takes_turns"], [2 * generation + 2, generation + 2, 0])
+    expect("unknown", recorded()["unknown"], 0)
+    if not child or generation:
+        os._exit(0)
+
+
 def threads_end():
     with tracing():
+        for _ in range(300):
+            thread = threading.Thread(target=one)
+            thread.start()
+            thread.join()
+    expect("calls", rows()["one"], [300, 300, 0])
+
+
+def threads_follow():
+    """Each may be where the one before was, and no other has made a traced call in between."""
+    with tracing(include=["one"]):
         for _ in range(300):
             thread = threading.Thread(target=one)
             thread.start()
@@ -497,8 +548,8 @@ def modules():
 
 
 CASES = {case.__name__: case for case in (
-    recursion_limit, deep_recursion, rounds, within, other_threads, selection, names_stay, other_tools, c_calls, tools_taken, codes, forks, threads_end,
-    sub_interpreter, exits, without_agent, environment, modules)}
+    recursion_limit, deep_recursion, rounds, within, other_threads, selection, names_stay, other_tools, c_calls, tools_taken, codes, forks,
+    forks_beside_threads, threads_end, threads_follow, sub_interpreter, exits, without_agent, environment, modules)}
 
 
 def main():

@@ -221,6 +221,7 @@ def _check(c_calls: bool) -> None:
 
 def _after_fork() -> None:
     _state.lock = threading.RLock()
+    _native.tracer_forked()
 
 
 os.register_at_fork(after_in_child=_after_fork)

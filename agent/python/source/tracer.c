@@ -92,6 +92,12 @@ static PyObject *tracer_configure(PyObject *module, PyObject *arguments)
 	Py_RETURN_NONE;
 }
 
+static void new_period(void)
+{
+	hk_tracer.period++;
+	hk_tracer_thread_run_none();
+}
+
 /* tracer_begin(): functions are traced from now on, in all threads. */
 static PyObject *tracer_begin(PyObject *module, PyObject *unused)
 {
@@ -100,7 +106,7 @@ static PyObject *tracer_begin(PyObject *module, PyObject *unused)
 	if (check_place() < 0) {
 		return NULL;
 	}
-	hk_tracer.period++;
+	new_period();
 	hk_tracer.on = true;
 	struct hk_tracer_thread *thread = hk_tracer_thread_get();
 	if (thread) {
@@ -127,10 +133,20 @@ static PyObject *tracer_end(PyObject *module, PyObject *unused)
 		hk_tracer_calls_part();
 	}
 	hk_tracer.on = false;
-	hk_tracer.period++;
+	new_period();
 	if (hk_tracer_current) {
 		hk_tracer_thread_leave(hk_tracer_current);
 	}
+	Py_RETURN_NONE;
+}
+
+/* tracer_forked(): this process is a forked child, and new threads may be where the parent's were.
+ */
+static PyObject *tracer_forked(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	hk_tracer_thread_run_none();
 	Py_RETURN_NONE;
 }
 
@@ -140,6 +156,7 @@ static PyMethodDef methods[] = {
     {"tracer_configure", tracer_configure, METH_VARARGS, NULL},
     {"tracer_begin", tracer_begin, METH_NOARGS, NULL},
     {"tracer_end", tracer_end, METH_NOARGS, NULL},
+    {"tracer_forked", tracer_forked, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

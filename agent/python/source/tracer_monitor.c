@@ -46,6 +46,7 @@ static struct hk_tracer_thread *join(bool is_open)
 		hk_tracer_thread_join(thread, is_open ? frame : back == Py_None ? NULL : back);
 		Py_XDECREF(back);
 	}
+	hk_tracer_thread_run(thread);
 	return thread;
 }
 
@@ -94,11 +95,11 @@ static __attribute__((noinline)) PyObject *end_slowly(PyObject *code, int failed
 
 static inline PyObject *begin(PyObject *code, bool may_disable)
 {
-	struct hk_tracer_thread *thread = hk_tracer_current;
+	struct hk_tracer_thread *thread = hk_tracer_thread_running();
 	uint64_t mark = hk_tracer_site_read_mark(code);
 
-	if (HK_UNLIKELY(!thread || thread->period != hk_tracer.period ||
-			thread->top == thread->end || hk_mark_kind(mark) != hk_tracer.plain)) {
+	if (HK_UNLIKELY(!thread || thread->top == thread->end ||
+			hk_mark_kind(mark) != hk_tracer.plain)) {
 		return begin_slowly(code, may_disable);
 	}
 	struct hk_tracer_call *call = thread->top++;
@@ -109,10 +110,10 @@ static inline PyObject *begin(PyObject *code, bool may_disable)
 
 static inline PyObject *end(PyObject *code, int failed, bool may_disable)
 {
-	struct hk_tracer_thread *thread = hk_tracer_current;
+	struct hk_tracer_thread *thread = hk_tracer_thread_running();
 
-	if (HK_UNLIKELY(!thread || thread->period != hk_tracer.period ||
-			thread->top == thread->begin || thread->top[-1].key != (uintptr_t)code)) {
+	if (HK_UNLIKELY(!thread || thread->top == thread->begin ||
+			thread->top[-1].key != (uintptr_t)code)) {
 		return end_slowly(code, failed, may_disable);
 	}
 	thread->top--;

@@ -8,14 +8,37 @@
 #define FRAMES_MAX 100000
 
 __thread struct hk_tracer_thread *hk_tracer_current;
+struct hk_tracer_runner hk_tracer_runner;
 
 static pthread_key_t key;
 static bool has_key;
+
+void hk_tracer_thread_run(struct hk_tracer_thread *thread)
+{
+	hk_tracer_runner.thread = thread;
+	__atomic_store_n(&hk_tracer_runner.pointer, hk_thread_pointer(), __ATOMIC_RELAXED);
+}
+
+void hk_tracer_thread_run_none(void)
+{
+	__atomic_store_n(&hk_tracer_runner.pointer, 0, __ATOMIC_RELAXED);
+}
+
+/* A later thread may have the same pointer. This one does not hold the GIL. */
+static void run_no_more(void)
+{
+	uintptr_t pointer = hk_thread_pointer();
+
+	__atomic_compare_exchange_n(&hk_tracer_runner.pointer, &pointer, 0, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+}
 
 static void thread_ends(void *value)
 {
 	struct hk_tracer_thread *thread = value;
 	struct hk_tracer_block *block = thread->block;
+
+	run_no_more();
 
 	while (block && block->outer) {
 		block = block->outer;

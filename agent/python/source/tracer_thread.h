@@ -44,6 +44,40 @@ struct hk_tracer_thread {
 
 extern __thread struct hk_tracer_thread *hk_tracer_current __attribute__((visibility("hidden")));
 
+/* The thread that the tracer met last: its thread pointer, or 0 if it does not take part in this
+ * period or has ended; and its record. By these the holder of the GIL knows whether it is that
+ * thread, in less time than a variable of the thread takes. */
+struct hk_tracer_runner {
+	uintptr_t pointer;
+	struct hk_tracer_thread *thread;
+};
+
+extern struct hk_tracer_runner hk_tracer_runner __attribute__((visibility("hidden")));
+
+/* Returns what no other thread has as long as this one lives. */
+static inline uintptr_t hk_thread_pointer(void)
+{
+#if defined(__x86_64__)
+	uintptr_t pointer;
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+#else
+	return (uintptr_t)__builtin_thread_pointer();
+#endif
+}
+
+/* Returns this thread's record if the tracer met this thread last and it takes part, or NULL. */
+static inline struct hk_tracer_thread *hk_tracer_thread_running(void)
+{
+	return hk_tracer_runner.pointer == hk_thread_pointer() ? hk_tracer_runner.thread : NULL;
+}
+
+/* The tracer meets this thread, whose record is THREAD, and which takes part. */
+void hk_tracer_thread_run(struct hk_tracer_thread *thread);
+
+/* No thread is the one that the tracer met last: another period begins, or the process forked. */
+void hk_tracer_thread_run_none(void);
+
 /* Returns this thread's record, or NULL if there is no memory for one. */
 struct hk_tracer_thread *hk_tracer_thread_get(void);
 
