@@ -10,7 +10,8 @@
 #include "agent/frame/site_table.h"
 #include "agent/record/thread.h"
 
-/* Returns the cell of THREAD, which is ready, for plain site INDEX, or NULL: there is none yet. */
+/* Returns the cell that THREAD, which is ready, has for plain site INDEX, or NULL if it has none.
+ */
 static inline struct hk_cell *hk_call_plain_cell(const struct hk_thread *thread, uint32_t index)
 {
 	uint32_t plain = index - HK_PLAIN_FIRST;

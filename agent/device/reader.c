@@ -281,9 +281,12 @@ bool hk_device_reader_read(uint8_t *buffer, size_t valid)
 
 void hk_device_reader_turn(bool all)
 {
+	/* A handler's call of the device would wait here for the thread that it interrupted. */
+	uint64_t signals = hk_process_block_signals();
 	if (lock()) {
 		turn++;
 		give_waiting(all);
 		unlock();
 	}
+	hk_process_restore_signals(signals);
 }

@@ -32,6 +32,12 @@ def _capturing(torch: Any, tensor: Any) -> bool:
     return bool(getattr(device, "is_current_stream_capturing", lambda: False)())
 
 
+def _can_ask(torch: Any, tensor: Any) -> bool:
+    """Whether torch's operators can say now what TENSOR holds."""
+    plain = tensor.layout is torch.strided and not tensor.is_complex() and not tensor.is_quantized
+    return plain and not _capturing(torch, tensor)
+
+
 def _aside(torch: Any) -> ContextManager[Any]:
     """A context in which no TorchDispatchMode sees the operators."""
     modes = sys.modules.get("torch.utils._python_dispatch")
@@ -42,7 +48,7 @@ def _aside(torch: Any) -> ContextManager[Any]:
 def look(tensor: Any) -> Optional[Tuple[float, float]]:
     """The least and the largest element of TENSOR, NaN if one is; (0, 0) of integers. Waits for the device. None: it cannot be looked at."""
     torch = sys.modules.get("torch")
-    if torch is None or tensor.layout is not torch.strided or tensor.is_complex() or tensor.is_quantized or _capturing(torch, tensor):
+    if torch is None or not _can_ask(torch, tensor):
         return None
     if not tensor.is_floating_point() or not tensor.numel():
         return 0.0, 0.0
@@ -69,7 +75,7 @@ class Queue:
     def add(self, tensor: Any, number: int) -> bool:
         """Called by hooktrace._native. Returns whether row NUMBER is waited for."""
         torch = sys.modules.get("torch")
-        if torch is None or tensor.layout is not torch.strided or tensor.is_complex() or tensor.is_quantized or _capturing(torch, tensor):
+        if torch is None or not _can_ask(torch, tensor):
             return False
         with torch.no_grad(), _aside(torch):
             tensor = tensor.detach()
