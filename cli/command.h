@@ -29,6 +29,7 @@ struct hk_command {
 	X(attach)      \
 	X(detach)      \
 	X(top)         \
+	X(why)         \
 	X(report)      \
 	X(export)      \
 	X(diff)        \

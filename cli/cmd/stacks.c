@@ -7,16 +7,14 @@
 
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/job/collector_client.h"
 #include "cli/job/job_open.h"
 #include "cli/option.h"
 #include "cli/stacks/groups.h"
+#include "cli/stacks/stacks_ask.h"
 #include "cli/stacks/stacks_write.h"
 
 #define OPTION_PTRACE 0x100
 #define LEAST_WIDTH 40u
-/* Beyond what the collector waits for all nodes (collector/link/gather.c), and one in line. */
-#define TIMEOUT_MS 30000
 
 struct arguments {
 	const char *job;
@@ -77,41 +75,6 @@ static const struct argp argp = {
     .children = hk_option_children,
 };
 
-/* ---- the request ---- */
-
-static int ask(const struct hk_job *job, const struct arguments *arguments,
-	       Hk__Response **ret_response)
-{
-	static Hk__RankRange ranges[HK_SPAN_RANKS_MAX], *list[HK_SPAN_RANKS_MAX];
-	Hk__Request request = HK__REQUEST__INIT;
-	Hk__StacksRequest stacks = HK__STACKS_REQUEST__INIT;
-
-	stacks.job = job->snapshot->job->id;
-	stacks.ptrace = arguments->ptrace;
-	stacks.ranks = list;
-	stacks.n_ranks = arguments->ranks.count;
-	for (size_t i = 0; i < arguments->ranks.count; i++) {
-		hk__rank_range__init(&ranges[i]);
-		ranges[i].first = (uint32_t)arguments->ranks.spans[i].first;
-		ranges[i].last = (uint32_t)arguments->ranks.spans[i].last;
-		list[i] = &ranges[i];
-	}
-	request.what_case = HK__REQUEST__WHAT_STACKS;
-	request.stacks = &stacks;
-	int r = hk_client_call(job->url, &request, TIMEOUT_MS, ret_response);
-	if (r < 0) {
-		return hk_client_failed(job->url, r);
-	}
-	if ((*ret_response)->error != 0) {
-		hk_error("%s", (*ret_response)->text);
-		hk__response__free_unpacked(*ret_response, NULL);
-		return HK_EXIT_FAILED;
-	}
-	return HK_EXIT_DONE;
-}
-
-/* ---- the reply ---- */
-
 static unsigned width_of(FILE *output)
 {
 	struct winsize size;
@@ -168,10 +131,11 @@ static int run(int argc, char **argv)
 			hk_warning("only the processes of this node are shown: run stacks on the "
 				   "others too");
 		}
-		code = ask(&job, &arguments, &response);
+		code = hk_stacks_ask(&job, arguments.ranks.spans, arguments.ranks.count,
+				     arguments.ptrace, &response);
 	}
 	if (code == HK_EXIT_DONE) {
-		code = response->stacks ? show(response->stacks, &arguments, id) : HK_EXIT_FAILED;
+		code = show(response->stacks, &arguments, id);
 		hk__response__free_unpacked(response, NULL);
 	}
 	hk_job_close(&job);

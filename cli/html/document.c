@@ -5,8 +5,8 @@
 
 #include "hooks/shipped.h"
 #include "report/build/group.h"
-#include "report/findings/finding.h"
 #include "report/findings/findings.h"
+#include "report/write/findings_write.h"
 #include "report/write/write.h"
 
 static int findings_write(const struct hk_report *report, struct hk_json *json)
@@ -17,15 +17,8 @@ static int findings_write(const struct hk_report *report, struct hk_json *json)
 	if (r < 0) {
 		return r;
 	}
-	hk_json_open(json, "verdicts", '[');
-	for (size_t i = 0; i < findings.count; i++) {
-		const struct hk_finding *finding = &findings.list[i];
-		hk_json_open(json, NULL, '{');
-		hk_json_string(json, "topic", hk_finding_topic_name(finding->topic));
-		hk_json_string(json, "weight", hk_finding_weight_name(finding->weight));
-		hk_json_string(json, "text", finding->text);
-		hk_json_close(json, '}');
-	}
+	hk_json_open(json, "findings", '[');
+	hk_findings_write_json(&findings, report, false, json);
 	hk_json_close(json, ']');
 	hk_findings_fini(&findings);
 	return 0;

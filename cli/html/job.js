@@ -1,11 +1,9 @@
-/* job: what the job was, and the verdicts. */
+/* job: what the job was, and the findings. */
 hk.job = (() => {
 	const { html, head } = hk.element;
 	const { format, data } = hk;
 	const titles = { divergence: "Numbers that went wrong", time: "Where time went", balance: "Balance", memory: "Memory", records: "What was lost",
 		clocks: "Clocks", cost: "Cost of tracing", coverage: "Coverage" };
-	const targets = { time: "functions", balance: "heatmap", memory: "memory", records: "ranks", clocks: "ranks",
-		cost: "governor", coverage: "coverage", divergence: "timeline" };
 
 	function ending(job) {
 		if (job.exit === "" && job.closed) {
@@ -72,17 +70,41 @@ hk.job = (() => {
 		verdicts();
 	}
 
+	/* The sections of the page that show what a finding is about. */
+	const targets = { time: "functions", balance: "heatmap", memory: "memory", records: "ranks", clocks: "ranks",
+		cost: "governor", coverage: "coverage", divergence: "timeline", progress: "open" };
+
+	function sentence(text) {
+		return format.name(text).replace(/ %/g, "\u00a0%");
+	}
+
+	function finding(one) {
+		const cost = one.cost_ns > 0 ? `, costs ${format.duration(one.cost_ns)}, ${format.percent(one.share)} of the ranks' time` : "";
+		return html("li", { class: `finding ${one.confidence}` },
+			html("p", { class: "what" }, html("a", { href: `#${targets[one.topic]}` }, sentence(one.evidence))),
+			html("p", { class: "sure" }, `${one.confidence} confidence${cost}`),
+			...one.details.map((line) => html("p", {}, sentence(line))),
+			one.advice ? html("p", { class: "next" }, "next: ", html("code", {}, format.name(one.advice))) : null);
+	}
+
+	/* What suggests a change of the job, most important first. */
+	function why() {
+		const list = data.findings.filter((one) => one.weight === "finding");
+		return list.length > 0 ? html("ol", { class: "why" }, ...list.map(finding)) : html("p", { class: "why" }, "Nothing stands out.");
+	}
+
 	function verdicts() {
-		const order = ["warning", "finding", "fact"];
-		const topics = Object.keys(titles).filter((topic) => data.verdicts.some((one) => one.topic === topic));
+		const order = ["warning", "fact"];
+		const rest = data.findings.filter((one) => one.weight !== "finding");
+		const topics = Object.keys(titles).filter((topic) => rest.some((one) => one.topic === topic));
 		const card = (topic) => {
-			const own = data.verdicts.filter((one) => one.topic === topic).sort((a, b) => order.indexOf(a.weight) - order.indexOf(b.weight));
+			const own = rest.filter((one) => one.topic === topic).sort((a, b) => order.indexOf(a.weight) - order.indexOf(b.weight));
 			return html("article", { class: `verdict ${own[0].weight}` },
 				html("h3", {}, html("a", { href: `#${targets[topic]}` }, titles[topic])),
-				html("ul", {}, ...own.map((one) => html("li", { class: one.weight }, format.name(one.text).replace(/ %/g, "\u00a0%")))));
+				html("ul", {}, ...own.map((one) => html("li", { class: one.weight }, sentence(one.evidence)))));
 		};
-		document.getElementById("verdicts").replaceChildren(head("Verdicts", "What the numbers below show, and nothing they do not."),
-			html("div", { class: "verdict-grid" }, ...topics.map(card)));
+		document.getElementById("verdicts").replaceChildren(head("Why", "What the numbers below show, by what it costs, and nothing they do not."),
+			why(), html("div", { class: "verdict-grid" }, ...topics.map(card)));
 	}
 
 	return { draw };

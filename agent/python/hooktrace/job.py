@@ -38,7 +38,8 @@ CALLS = _columns("i rank", "w role", "w domain", "w function", "w library", "l c
                  "l outermost_calls", "l device_ns", "l bytes", "l min_ns", "l mean_ns", "l p50_ns", "l p90_ns", "l p99_ns", "l max_ns")
 MEMORY = _columns("i rank", "w role", "i device", "w kind", "w library", "l allocs", "l frees", "l live_bytes", "l peak_bytes", "l peak_low",
                   "l peak_high", "l peak_time_ns", "l at_peak_bytes")
-FINDINGS = _columns("w kind", "w weight", "[i ranks", "w function", "l cost_ns", "g share", "w confidence", "u evidence", "u advice")
+FINDINGS = _columns("w kind", "w topic", "w weight", "[i ranks", "w function", "[u stack", "l cost_ns", "g share", "w confidence",
+                    "u evidence", "[u details", "u advice")
 STACKS = _columns("i rank", "i ranks", "w function", "w library", "l calls", "l total_ns", "[u frames", "[u libraries", "[u files", "[l lines")
 
 
@@ -155,7 +156,10 @@ class Job:
         return self._table("memory", MEMORY)
 
     def findings(self) -> Table:
-        """What the report found, a sentence each in `evidence`: `weight` warning, finding or fact."""
+        """What the report found, hangs and deaths first, then by cost: a sentence each in `evidence`, more in `details`.
+
+        `weight` is finding, warning or fact; `cost_ns` the time lost over all `ranks` (None: unknown), `share` that of the ranks' time.
+        """
         return self._table("findings", FINDINGS)
 
     def stacks(self) -> Table:

@@ -281,13 +281,15 @@ static int process_open_calls(struct hk_report *report, const Hk__Process *proce
 		    .thread_name =
 			hk_report_strings_get(&report->strings, thread_name(process, open->thread)),
 		    .depth = open->depth,
+		    .domain = hk_report_strings_get(&report->strings, site->domain),
+		    .meaning = site->meaning,
 		    .function = hk_report_strings_get(&report->strings, site->function),
 		    .library = hk_report_strings_get(&report->strings, site->library),
 		    .open_ns = (uint64_t)age,
 		    .idle = process->role == HK__ROLE__ROLE_LAUNCHER ||
 			    (open->tid != process->pid && hk_domain_is_idle(site->domain)),
 		};
-		if (!row.thread_name || !row.function || !row.library) {
+		if (!row.thread_name || !row.function || !row.library || !row.domain) {
 			r = -ENOMEM;
 			break;
 		}

@@ -3,7 +3,7 @@
 #ifndef HK_REPORT_FINDINGS_AGREEMENT_FINDINGS_H
 #define HK_REPORT_FINDINGS_AGREEMENT_FINDINGS_H
 
-#include "report/findings/finding.h"
+#include "report/finding/finding.h"
 
 /* Adds a sentence for each group of values that was compared. The earliest difference comes first.
  */

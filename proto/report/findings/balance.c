@@ -301,6 +301,15 @@ static const char *others_of(const struct hk_report *report)
 	return report->rank_count > 2 ? "the median of the others" : "the other one";
 }
 
+/* Completes the finding about the rank of LATE: the others wait for what it does longer. */
+static void rank_classify(struct hk_findings *findings, const struct hk_report *report,
+			  const char *kind, const struct hk_late *late)
+{
+	hk_finding_classify(findings, kind, HK_CONFIDENCE_HIGH,
+			    (late->work - late->others) * (double)(report->rank_count - 1));
+	hk_finding_about_rank(findings, report->ranks[late->rank].rank);
+}
+
 /* Adds the sentence about a late rank: LATE says by how much it is late, CAUSE in which function.
  */
 static void late_add(struct hk_findings *findings, const struct hk_report *report,
@@ -322,6 +331,19 @@ static void late_add(struct hk_findings *findings, const struct hk_report *repor
 		       "%s%s",
 		       report->ranks[late->rank].rank, hk_quantity_time(work, late->work),
 		       100 * late->excess, ceil(200 * late->error), others_of(report), why);
+	rank_classify(findings, report, "late-rank", late);
+	if (cause->function) {
+		hk_finding_about_function(findings, cause->function);
+		hk_finding_advise(findings,
+				  "run with --level '%s=record+stack', then hookcli report --by "
+				  "stack --function '%s'",
+				  name, name);
+	} else {
+		hk_finding_advise(findings,
+				  "hookcli stacks --ranks %" PRId32
+				  " while it runs; or hook what it computes (--hooks)",
+				  report->ranks[late->rank].rank);
+	}
 }
 
 /* Returns 1 if rank NUMBER works longer in the middle one of its batches when its work of KIND
@@ -387,6 +409,11 @@ static void waiting_add(struct hk_findings *findings, const struct hk_report *re
 		       "had it",
 		       report->ranks[late->rank].rank, hk_quantity_time(waited, late->work),
 		       others_of(report), hk_quantity_time(others, late->others));
+	rank_classify(findings, report, "no-processor", late);
+	hk_finding_advise(findings,
+			  "look for other processes on the processors of rank %" PRId32
+			  ", and at its binding (taskset -p %" PRIu32 ")",
+			  report->ranks[late->rank].rank, report->ranks[late->rank].pid);
 }
 
 static int over_time_add(struct hk_findings *findings, const struct hk_report *report)
@@ -448,12 +475,15 @@ static void uneven_add(struct hk_findings *findings, const struct hk_report *rep
 		return;
 	}
 	hk_name_print(name, NAME_COLUMNS, worst->function);
+	int32_t slowest = slowest_rank(report, worst->function);
 	hk_finding_add(
 	    findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
 	    "time in %s is uneven: %s on rank %" PRId32 ", %s on average (imbalance %.2f)", name,
-	    hk_quantity_time(most_text, (double)worst->rank_most_ns),
-	    slowest_rank(report, worst->function),
+	    hk_quantity_time(most_text, (double)worst->rank_most_ns), slowest,
 	    hk_quantity_time(mean_text, (double)worst->numbers.total_ns / ranks), worst->imbalance);
+	hk_finding_classify(findings, "uneven-function", HK_CONFIDENCE_MEDIUM, lost);
+	hk_finding_about_rank(findings, slowest);
+	hk_finding_about_function(findings, worst->function);
 }
 
 int hk_balance_add(struct hk_findings *findings, const struct hk_report *report,

@@ -4,7 +4,7 @@
 #define HK_REPORT_FINDINGS_BALANCE_H
 
 #include "report/build/group.h"
-#include "report/findings/finding.h"
+#include "report/finding/finding.h"
 
 /* Adds to FINDINGS the rank that works longer than the others, the rank that waits longer for a
  * processor, and the function whose time is uneven, each only if it exists. GROUPS are those of

@@ -2,7 +2,7 @@
 #ifndef HK_REPORT_FINDINGS_DEVICE_FINDINGS_H
 #define HK_REPORT_FINDINGS_DEVICE_FINDINGS_H
 
-#include "report/findings/finding.h"
+#include "report/finding/finding.h"
 
 void hk_findings_add_devices(const struct hk_report *report, struct hk_findings *findings);
 

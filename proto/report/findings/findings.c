@@ -8,12 +8,17 @@
 #include <string.h>
 
 #include "report/build/group.h"
+#include "report/finding/share.h"
 #include "report/findings/agreement_findings.h"
 #include "report/findings/balance.h"
 #include "report/findings/bare_findings.h"
+#include "report/findings/death.h"
 #include "report/findings/device_findings.h"
+#include "report/findings/growth_findings.h"
+#include "report/findings/hang.h"
+#include "report/findings/mpi_findings.h"
 #include "report/findings/node_findings.h"
-#include "report/findings/share.h"
+#include "report/findings/processor_findings.h"
 #include "report/model/domains.h"
 #include "ring/segment.h"
 #include "text/name.h"
@@ -379,17 +384,23 @@ int hk_findings_init(struct hk_findings *findings, const struct hk_report *repor
 	if (r < 0) {
 		return r;
 	}
+	hk_death_add(findings, report);
+	r = hk_hang_add(findings, report);
 	notes_add(findings, report);
 	lost_add(findings, &report->job);
 	hk_findings_add_nodes(report, findings);
 	steps_add(findings, report);
 	missing_add(findings, report);
 	hk_findings_add_agreements(report, findings);
-	r = report->rank_count > 1 ? hk_balance_add(findings, report, &groups) : 0;
+	r = r == 0 && report->rank_count > 1 ? hk_balance_add(findings, report, &groups) : r;
+	hk_findings_add_mpi(report, &groups, findings);
+	hk_findings_add_processors(report, findings);
+	hk_findings_add_growth(report, findings);
 	time_add(findings, report, &groups);
 	peaks_add(findings, report);
 	rss_add(findings, report);
 	facts_add(findings, report);
+	hk_findings_sort(findings);
 	hk_groups_fini(&groups);
 	r = r ? r : findings->error;
 	if (r < 0) {

@@ -2,7 +2,7 @@
 #ifndef HK_REPORT_FINDINGS_FINDINGS_H
 #define HK_REPORT_FINDINGS_FINDINGS_H
 
-#include "report/findings/finding.h"
+#include "report/finding/finding.h"
 
 /* Makes all findings that REPORT has evidence for. The caller frees them with hk_findings_fini.
  * Returns 0 or -ENOMEM. */

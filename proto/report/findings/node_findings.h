@@ -2,7 +2,7 @@
 #ifndef HK_REPORT_FINDINGS_NODE_FINDINGS_H
 #define HK_REPORT_FINDINGS_NODE_FINDINGS_H
 
-#include "report/findings/finding.h"
+#include "report/finding/finding.h"
 
 /* Adds sentences for the nodes that are silent or evicted records, until there are four. Adds one
  * sentence if collective calls contradict the clocks. */

@@ -207,7 +207,8 @@ struct hk_report_open_call {
 	uint32_t thread; /* kernel thread id */
 	const char *thread_name;
 	uint32_t depth; /* 1: outermost */
-	const char *function, *library;
+	const char *function, *library, *domain;
+	uint32_t meaning; /* enum hk_meaning; or one of a later version */
 	uint64_t open_ns;
 	/* The call belongs to a launcher, or to a thread other than the first and only waits for
 	 * events or threads. Such a call is normal and not a hang. */

@@ -8,6 +8,7 @@
 #include "report/model/bare.h"
 #include "report/model/report.h"
 #include "report/write/coverage_write.h"
+#include "report/write/findings_write.h"
 #include "report/write/nodes_write.h"
 #include "report/write/write.h"
 #include "text/json_stream.h"
@@ -373,16 +374,7 @@ static int findings(const struct hk_report *report, FILE *output)
 		return r;
 	}
 	fputs(",\n\"findings\": [", output);
-	for (size_t i = 0; i < findings.count; i++) {
-		const struct hk_finding *finding = &findings.list[i];
-		hk_json_newline(&json);
-		putc_unlocked(' ', output);
-		hk_json_open(&json, NULL, '{');
-		hk_json_string(&json, "kind", hk_finding_topic_name(finding->topic));
-		hk_json_string(&json, "weight", hk_finding_weight_name(finding->weight));
-		hk_json_string(&json, "evidence", finding->text);
-		hk_json_close(&json, '}');
-	}
+	hk_findings_write_json(&findings, report, true, &json);
 	fputc(']', output);
 	hk_findings_fini(&findings);
 	return ferror(output) ? -EIO : 0;

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "report/build/group.h"
-#include "report/findings/finding.h"
+#include "report/finding/finding.h"
+#include "report/finding/share.h"
 #include "report/findings/findings.h"
-#include "report/findings/share.h"
 #include "report/findings/spread.h"
 #include "report/model/domains.h"
 #include "report/model/report.h"

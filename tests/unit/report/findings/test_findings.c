@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "report/build/build.h"
-#include "report/findings/finding.h"
+#include "report/finding/finding.h"
 #include "report/findings/findings.h"
 #include "report/model/report.h"
 #include "ring/segment.h"

@@ -1,4 +1,4 @@
-#include "report/findings/share.h"
+#include "report/finding/share.h"
 #include "report/model/lookup.h"
 
 static double wall_of(const struct hk_report_rank *rank)

@@ -1,7 +1,7 @@
 /* share.h: the share of the ranks' time that is spent in one domain. Pure functions of the report,
  * any thread. */
-#ifndef HK_REPORT_FINDINGS_SHARE_H
-#define HK_REPORT_FINDINGS_SHARE_H
+#ifndef HK_REPORT_FINDING_SHARE_H
+#define HK_REPORT_FINDING_SHARE_H
 
 #include "report/model/report.h"
 

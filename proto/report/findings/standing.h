@@ -1,0 +1,21 @@
+/* standing.h: where a rank is: its open calls, among them those that other ranks must join or
+ * answer, such as calls of MPI and NCCL; and whether it makes calls. Locked by the caller. */
+#ifndef HK_REPORT_FINDINGS_STANDING_H
+#define HK_REPORT_FINDINGS_STANDING_H
+
+#include "report/model/report.h"
+
+/* The open calls of the first thread of a rank's main process. */
+struct hk_standing {
+	const struct hk_report_open_call *joint; /* outermost one that waits for ranks, or NULL */
+	const struct hk_report_open_call *last;	 /* innermost one, or NULL */
+};
+
+struct hk_standing hk_standing_of(const struct hk_report *report,
+				  const struct hk_report_rank *rank);
+
+/* Returns hooked calls per second of RANK in its last OVER_NS, over all threads; NAN if unknown. */
+double hk_calls_lately(const struct hk_report *report, const struct hk_report_rank *rank,
+		       double over_ns);
+
+#endif

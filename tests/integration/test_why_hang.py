@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+"""hookcli why on MPI jobs that hang: the rank that the others wait for is named, with what it is in. And on one that does not hang.
+
+    test_why_hang.py BUILD [SEEDS]
+
+Without SEEDS one job of three faults; with it so many seeded jobs of all faults, and a table of what was said.
+"""
+import collections
+import contextlib
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+
+from harness import TIMEOUT, Failure, expect, expect_true, main, wait_for
+
+FAULTS = ("read", "loop", "sleep", "lock", "other", "receive", "finalize", "stop", "poll", "skip")
+QUICK = (("read", 2, 5, 4), ("other", 1, 30, 4), ("loop", 0, 0, 4))
+AT_ONCE = 2
+NAMED_WITHIN_S = 15
+# The function of the program in which the rank is, where its stack can be read.
+PLACES = {"read": "fault_read", "loop": "fault_loop", "sleep": "fault_sleep", "lock": "fault_lock", "other": "fault_other",
+          "receive": "fault_receive", "finalize": "fault_finalize", "poll": "fault_poll", "skip": "main"}
+
+
+class Job:
+    def __init__(self, run, number, fault, rank, step, ranks):
+        self.run, self.fault, self.rank, self.name = run, fault, rank, f"hang{number}"
+        # A group of its own: mpirun and its ranks are ended together, also those that are stopped.
+        self.process = subprocess.Popen([run.binary("hookcli"), "run", "-q", "--job", self.name, "--", "mpirun", "-n", str(ranks),
+                                         run.workload("mpi_hang"), fault, str(rank), str(step)], env=run.environment(), cwd=run.directory,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                        start_new_session=True)
+        self.found = None
+
+    def look(self):
+        """Whether something about progress has been said."""
+        if self.found is None:
+            done = self.run.cli("why", self.name, "--json", check=False)
+            findings = json.loads(done.stdout)["findings"] if done.returncode == 0 else []
+            self.found = next((one for one in findings if one["topic"] == "progress"), None)
+        return self.found is not None
+
+    def end(self):
+        pids = {row["pid"] for row in self.run.report(self.name)["processes"]} if self.found else set()
+        for pid in pids | {self.process.pid}:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGTERM)
+        self.process.wait(TIMEOUT)
+
+    def seconds(self):
+        """For how long the job had been stuck when that was said."""
+        minutes, seconds = re.search(r"(?:stuck|progress) for (?:(\d+) min )?([\d.]+) s", self.found["evidence"]).groups()
+        return 60 * int(minutes or 0) + float(seconds)
+
+    def is_right(self):
+        return self.found["ranks"] == [self.rank] and self.found["kind"] in ("hang", "awaited-rank")
+
+    def place_is_right(self):
+        return self.fault == "stop" or PLACES[self.fault] in self.found["stack"]
+
+
+def hang(run, cases):
+    """The jobs of CASES, each looked at until a hang is named."""
+    jobs = []
+    for begin in range(0, len(cases), AT_ONCE):
+        batch = [Job(run, number, *case) for number, case in enumerate(cases[begin:begin + AT_ONCE], begin)]
+        try:
+            wait_for("the hangs to be named", lambda b=batch: all([job.look() for job in b]))
+        finally:
+            for job in batch:
+                job.end()
+        jobs += batch
+    return jobs
+
+
+def campaign(run, seeds):
+    choose = random.Random(18)
+    cases = []
+    for seed in range(seeds):
+        ranks = choose.choice((3, 4))
+        cases.append((FAULTS[seed % len(FAULTS)], choose.randrange(ranks), choose.randrange(100), ranks))
+    jobs = hang(run, cases)
+    table = collections.defaultdict(collections.Counter)
+    for job in jobs:
+        table[job.fault].update(rank=job.is_right(), place=job.place_is_right(), soon=job.seconds() <= NAMED_WITHIN_S, jobs=1)
+        if not job.is_right() or not job.place_is_right() or job.seconds() > NAMED_WITHIN_S:
+            print(f"{job.fault} of rank {job.rank}: {json.dumps(job.found)}")
+    for fault, row in table.items():
+        print(f"{fault:9} {row['jobs']} jobs: the rank {row['rank']}, its function {row['place']}, within {NAMED_WITHIN_S} s {row['soon']}")
+    right = sum(row["rank"] for row in table.values())
+    print(f"{right} of {seeds} ranks are right")
+    expect_true(f"the rank is right in {right} of {seeds}", right >= seeds * 48 // 50)
+
+
+def test(run, seeds=None):
+    run.start_collector()
+    if seeds:
+        campaign(run, int(seeds))
+        return
+    for job in hang(run, QUICK):
+        expect_true(f"{job.fault}: rank {job.rank} is named: {job.found}", job.is_right())
+        expect_true(f"{job.fault}: in its function: {job.found}", job.place_is_right())
+        expect(f"{job.fault}: confidence", job.found["confidence"], "high")
+        text = run.cli("why", job.name).stdout
+        expect_true(f"no rank is said to have died of itself, where all were ended: {text}", not re.search(r"rank \d+ (was killed|ended)", text))
+    run.cli("run", "-q", "--job", "well", "--", "mpirun", "-n", "2", run.workload("mpi_hang"), "read", "9", "9")
+    done = run.cli("why", "well", "--fail-on", "low", check=False)
+    if done.returncode not in (0, 1):
+        raise Failure(f"why of a job without a hang: exit {done.returncode}: {done.stderr}")
+    expect_true(f"a job without a hang: {done.stdout}", "stuck" not in done.stdout and "progress" not in done.stdout)
+    expect("a job that is not there", run.cli("why", "nothing", check=False).returncode, 3)
+
+
+if __name__ == "__main__":
+    main(test)
