@@ -15,6 +15,7 @@
 #include "cli/tables/stream_table.h"
 #include "cli/tables/symbol_table.h"
 #include "cli/tables/thread_table.h"
+#include "cli/waits/wait_table.h"
 #include "report/build/build.h"
 #include "report/model/report.h"
 #include "report/write/write.h"
@@ -43,10 +44,11 @@ static const char *const formats[FORMAT_COUNT] = {"summary", "text", "json",
 #define BY_STACK 8
 #define BY_STREAM 9
 #define BY_KERNEL 10
-#define BY_COUNT 11
+#define BY_WAIT 11
+#define BY_COUNT 12
 static const char *const bys[BY_COUNT] = {"function", "rank",	"library", "host",
 					  "process",  "thread", "symbol",  "memory",
-					  "stack",    "stream", "kernel"};
+					  "stack",    "stream", "kernel",  "wait"};
 
 struct arguments {
 	const char *job, *output, *function;
@@ -63,7 +65,9 @@ static const struct argp_option options[] = {
      "json or csv: "
      "symbol, calls and cost of each symbol in each library; memory, peaks per library, device and "
      "kind; stack, from where functions were called, native and Python (level "
-     "record+stack); kernel, launches, shapes and times of each kernel",
+     "record+stack); kernel, launches, shapes and times of each kernel; wait, how long ranks "
+     "waited "
+     "for each other in MPI, in which pattern",
      0},
     {"function", OPTION_FUNCTION, "GLOB", 0, "With --by stack: only calls of these functions", 0},
     HK_OPTION_OUTPUT,
@@ -202,8 +206,25 @@ static int write_kernels(const struct hk_job *job, enum format format, FILE *out
 	return r < 0 ? r : result;
 }
 
-/* Writes the table by symbol, memory, stack or kernel, which have formats of their own. Returns 0,
- * -errno, or 1 if ARGUMENTS select none of them. */
+static int write_waits(const struct hk_job *job, enum format format, FILE *output)
+{
+	struct hk_waits waits;
+	int result = hk_waits_read(job->snapshot, job->directory, &waits);
+
+	if (result < 0 && result != -EBADMSG) {
+		hk_waits_fini(&waits);
+		return result;
+	}
+	int r = format == FORMAT_JSON ? hk_wait_table_write_json(&waits, output)
+		: format == FORMAT_CSV
+		    ? hk_wait_table_write_csv(&waits, output)
+		    : hk_wait_table_write_text(&waits, output, hk_command_colour(output));
+	hk_waits_fini(&waits);
+	return r < 0 ? r : result;
+}
+
+/* Writes the table by symbol, memory, stack, kernel or wait, which have formats of their own.
+ * Returns 0, -errno, or 1 if ARGUMENTS select none of them. */
 static int write_table(const struct hk_job *job, const struct hk_report *report,
 		       const struct arguments *arguments, FILE *output)
 {
@@ -221,6 +242,9 @@ static int write_table(const struct hk_job *job, const struct hk_report *report,
 	}
 	if (tabular && arguments->by == BY_KERNEL) {
 		return write_kernels(job, arguments->format, output);
+	}
+	if (tabular && arguments->by == BY_WAIT) {
+		return write_waits(job, arguments->format, output);
 	}
 	return 1;
 }

@@ -68,6 +68,7 @@ struct hk_export_target {
 	enum hk_folded_split folded_split;
 	int32_t rank;  /* rank of the output, if every rank has one */
 	bool whole_us; /* times in whole microseconds */
+	void *context; /* for exporters that are no format: where their result goes */
 };
 
 struct hk_exporter;

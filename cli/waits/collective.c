@@ -1,0 +1,112 @@
+#include "cli/waits/collective.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <uthash.h>
+
+struct kept {
+	UT_hash_handle hh; /* in the order of the first parts */
+	struct hk_collective collective;
+};
+
+struct hk_collectives {
+	struct kept *kept;
+	hk_collective_fn *done;
+	void *context;
+};
+
+struct hk_collectives *hk_collectives_new(hk_collective_fn *done, void *context)
+{
+	struct hk_collectives *collectives = calloc(1, sizeof(*collectives));
+
+	if (collectives) {
+		collectives->done = done;
+		collectives->context = context;
+	}
+	return collectives;
+}
+
+static void forget(struct hk_collectives *collectives, struct kept *kept)
+{
+	HASH_DEL(collectives->kept, kept);
+	free(kept->collective.parts);
+	free(kept);
+}
+
+struct hk_collectives *hk_collectives_free(struct hk_collectives *collectives)
+{
+	while (collectives && collectives->kept) {
+		forget(collectives, collectives->kept);
+	}
+	free(collectives);
+	return NULL;
+}
+
+static int take(struct hk_collectives *collectives, struct kept *kept)
+{
+	int rc = kept->collective.count > 1
+		     ? collectives->done(collectives->context, &kept->collective)
+		     : 0;
+
+	forget(collectives, kept);
+	return rc;
+}
+
+static struct kept *kept_of(struct hk_collectives *collectives, uint64_t id, const char *function)
+{
+	struct kept *kept;
+
+	HASH_FIND(hh, collectives->kept, &id, sizeof(id), kept);
+	if (kept || !function || !(kept = calloc(1, sizeof(*kept)))) {
+		return kept;
+	}
+	kept->collective.id = id;
+	kept->collective.function = function;
+	kept->collective.pattern = hk_wait_pattern_of(function);
+	HASH_ADD(hh, collectives->kept, collective.id, sizeof(kept->collective.id), kept);
+	if (!kept->hh.tbl) {
+		free(kept);
+		return NULL;
+	}
+	return kept;
+}
+
+int hk_collectives_enter(struct hk_collectives *collectives, uint64_t id, const char *function,
+			 const struct hk_collective_part *part)
+{
+	struct kept *kept = kept_of(collectives, id, function);
+	struct hk_collective *collective = kept ? &kept->collective : NULL;
+	struct hk_collective_part *parts =
+	    kept ? reallocarray(collective->parts, collective->count + 1, sizeof(*parts)) : NULL;
+
+	if (!parts) {
+		return -ENOMEM;
+	}
+	collective->parts = parts;
+	parts[collective->count++] = *part;
+	return HASH_COUNT(collectives->kept) > HK_COLLECTIVES ? take(collectives, collectives->kept)
+							      : 0;
+}
+
+void hk_collectives_leave(struct hk_collectives *collectives, uint64_t id, int32_t rank,
+			  uint64_t end_ns)
+{
+	struct kept *kept = kept_of(collectives, id, NULL);
+
+	for (size_t i = 0; kept && i < kept->collective.count; i++) {
+		if (kept->collective.parts[i].rank == rank) {
+			kept->collective.parts[i].end_ns = end_ns;
+		}
+	}
+}
+
+int hk_collectives_finish(struct hk_collectives *collectives)
+{
+	int rc = 0;
+
+	while (rc == 0 && collectives->kept) {
+		rc = take(collectives, collectives->kept);
+	}
+	return rc;
+}

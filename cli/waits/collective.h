@@ -1,0 +1,52 @@
+/* collective.h: the parts of collective calls, kept until their waits are known.
+ *
+ * Parts come in the order of their starts. How many ranks a communicator has is not known, so a
+ * collective is taken as complete once HK_COLLECTIVES later ones have begun, or at the end. One
+ * thread.
+ */
+#ifndef HK_CLI_WAITS_COLLECTIVE_H
+#define HK_CLI_WAITS_COLLECTIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/waits/pattern.h"
+
+#define HK_COLLECTIVES 4096u /* that are kept at once */
+
+/* One rank's call. */
+struct hk_collective_part {
+	int32_t rank;
+	bool is_root;
+	uint64_t start_ns, end_ns, error_ns; /* end_ns is 0 while it is open */
+};
+
+struct hk_collective {
+	uint64_t id;
+	const char *function;
+	enum hk_wait_pattern pattern;
+	struct hk_collective_part *parts;
+	size_t count;
+};
+
+struct hk_collectives;
+
+/* Takes the parts of a collective. Returns 0 or -errno. */
+typedef int hk_collective_fn(void *context, const struct hk_collective *collective);
+
+/* Returns NULL without memory. DONE gets each collective with more than one part. */
+struct hk_collectives *hk_collectives_new(hk_collective_fn *done, void *context);
+/* Frees COLLECTIVES. Accepts NULL, returns NULL. */
+struct hk_collectives *hk_collectives_free(struct hk_collectives *collectives);
+
+/* Adds PART to the collective ID of FUNCTION. Returns 0, -ENOMEM or a result of DONE. */
+int hk_collectives_enter(struct hk_collectives *collectives, uint64_t id, const char *function,
+			 const struct hk_collective_part *part);
+/* Notes that RANK left collective ID at END_NS. */
+void hk_collectives_leave(struct hk_collectives *collectives, uint64_t id, int32_t rank,
+			  uint64_t end_ns);
+/* Takes what is left. Returns 0 or a result of DONE. */
+int hk_collectives_finish(struct hk_collectives *collectives);
+
+#endif

@@ -1,0 +1,66 @@
+#include "cli/waits/pattern.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const names[] = {"none",	  "late-sender",    "late-receiver", "barrier",
+				    "all-to-all", "late-broadcast", "early-reduce"};
+
+static const struct {
+	const char *name; /* without MPI_ */
+	enum hk_wait_pattern pattern;
+} collectives[] = {
+    {"barrier", HK_WAIT_BARRIER},
+    {"allreduce", HK_WAIT_ALL},
+    {"allgather", HK_WAIT_ALL},
+    {"allgatherv", HK_WAIT_ALL},
+    {"alltoall", HK_WAIT_ALL},
+    {"alltoallv", HK_WAIT_ALL},
+    {"alltoallw", HK_WAIT_ALL},
+    {"reduce_scatter", HK_WAIT_ALL},
+    {"reduce_scatter_block", HK_WAIT_ALL},
+    {"bcast", HK_WAIT_LATE_BROADCAST},
+    {"scatter", HK_WAIT_LATE_BROADCAST},
+    {"scatterv", HK_WAIT_LATE_BROADCAST},
+    {"reduce", HK_WAIT_EARLY_REDUCE},
+    {"gather", HK_WAIT_EARLY_REDUCE},
+    {"gatherv", HK_WAIT_EARLY_REDUCE},
+};
+
+static const char *const blocking_sends[] = {"send", "ssend"};
+
+/* Returns whether FUNCTION is MPI's NAME, of C or Fortran. */
+static bool is_mpi(const char *function, const char *name)
+{
+	size_t length = strlen(name);
+
+	return strncasecmp(function, "mpi_", 4) == 0 &&
+	       strncasecmp(function + 4, name, length) == 0 &&
+	       (function[4 + length] == '\0' || strcmp(function + 4 + length, "_") == 0);
+}
+
+enum hk_wait_pattern hk_wait_pattern_of(const char *function)
+{
+	for (size_t i = 0; i < sizeof(collectives) / sizeof(collectives[0]); i++) {
+		if (is_mpi(function, collectives[i].name)) {
+			return collectives[i].pattern;
+		}
+	}
+	return HK_WAIT_NONE;
+}
+
+bool hk_wait_blocks(const char *function)
+{
+	for (size_t i = 0; i < sizeof(blocking_sends) / sizeof(blocking_sends[0]); i++) {
+		if (is_mpi(function, blocking_sends[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *hk_wait_pattern_name(enum hk_wait_pattern pattern)
+{
+	return names[pattern];
+}
