@@ -13,6 +13,7 @@
 #include "cli/job/job_open.h"
 #include "cli/option.h"
 #include "cli/stacks/finding_stacks.h"
+#include "cli/waits/wait_findings.h"
 #include "report/build/build.h"
 #include "report/findings/findings.h"
 #include "report/write/findings_write.h"
@@ -20,6 +21,7 @@
 #define OPTION_WATCH 0x100
 #define OPTION_FAIL_ON 0x101
 #define WATCH_S 2
+#define WAITS_RECORDS 20000000u /* read within seconds */
 
 struct arguments {
 	const char *job;
@@ -111,6 +113,25 @@ static int write_json(const struct hk_findings *findings, const struct hk_report
 	return ferror(stdout) ? -EIO : 0;
 }
 
+/* Adds whom the ranks waited for, unless there are more records than can be read at once. Waits of
+ * damaged records are left out. Returns 0 or -ENOMEM. */
+static int waits_add(const struct hk_job *job, const struct hk_report *report,
+		     struct hk_findings *findings)
+{
+	struct hk_waits waits;
+
+	if (report->job.records > WAITS_RECORDS || report->rank_count < 2) {
+		return 0;
+	}
+	int r = hk_waits_read(job->snapshot, job->directory, &waits);
+	if (r == 0 || r == -EBADMSG) {
+		hk_wait_findings_add(&waits, report, findings);
+		hk_findings_sort(findings);
+	}
+	hk_waits_fini(&waits);
+	return r == -ENOMEM ? r : findings->error;
+}
+
 static int write_list(const struct hk_job *job, const struct arguments *arguments,
 		      const struct hk_report *report, bool *ret_failure)
 {
@@ -122,6 +143,7 @@ static int write_list(const struct hk_job *job, const struct arguments *argument
 		return r;
 	}
 	r = hk_finding_stacks_add(job, report, &findings);
+	r = r < 0 ? r : waits_add(job, report, &findings);
 	if (r == 0) {
 		r = arguments->json ? write_json(&findings, report)
 				    : hk_findings_write_text(&findings, report, &style, stdout);

@@ -163,7 +163,7 @@ static void growth_add(const struct hk_report *report, size_t index, struct hk_f
 	holder_add(report, first, findings);
 	hk_finding_advise(findings, "hookcli report --by memory; hookcli report --by stack "
 				    "--function 'malloc' with --hooks libc --level "
-				    "'malloc=record+stack,stack=100/s'");
+				    "'malloc=record+stack:100/s'");
 }
 
 void hk_findings_add_growth(const struct hk_report *report, struct hk_findings *findings)

@@ -413,7 +413,7 @@ static void foot_write(const struct summary *summary)
 	    summary->style->files ? summary->style->files : summary->report->job.directory;
 	hk_name_print_end(files, FILES_COLUMNS, shown);
 	fprintf(summary->output,
-		"files: %s   next: hookcli report --format text | export --format perfetto | top\n",
+		"files: %s   next: hookcli why | report --format text | export --format perfetto\n",
 		files);
 }
 

@@ -84,8 +84,8 @@ static const char golden[] =
     "read      lmp             18       -             -      -         -     -\n"
     "\n"
     "seen: 60 objects, 1500 slots patched, 0 refused     hookcli doctor\n"
-    "files: ./hook-lmp-48213.0/   next: hookcli report --format text | export --format perfetto | "
-    "top\n";
+    "files: ./hook-lmp-48213.0/   next: hookcli why | report --format text | export --format "
+    "perfetto\n";
 
 static void test_summary_is_the_documented_screen(void **state)
 {

@@ -1,0 +1,89 @@
+#include "cli/waits/wait_findings.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+
+#include "report/finding/share.h"
+#include "text/name.h"
+#include "text/quantity.h"
+
+#define NAME_COLUMNS 48
+#define OF_TIME_LEAST 0.02 /* share of the ranks' time */
+#define OF_WAITS_LEAST 0.6 /* share of all waits; of two ranks, OF_WAITS_OF_TWO */
+#define OF_WAITS_OF_TWO 0.8
+
+/* Returns the waits for RANK in ns. */
+static double waits_for(const struct hk_waits *waits, int32_t rank)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < waits->count; i++) {
+		sum += waits->rows[i].awaited == rank ? (double)waits->rows[i].wait_ns : 0;
+	}
+	return sum;
+}
+
+/* Returns the row of the longest waits for RANK in one function, summed over the waiting ranks. */
+static const struct hk_wait_row *longest_for(const struct hk_waits *waits, int32_t rank,
+					     double *ret_ns)
+{
+	const struct hk_wait_row *longest = NULL;
+
+	*ret_ns = 0;
+	for (size_t i = 0; i < waits->count; i++) {
+		const struct hk_wait_row *row = &waits->rows[i];
+		double sum = 0;
+		for (size_t k = 0; row->awaited == rank && k < waits->count; k++) {
+			const struct hk_wait_row *other = &waits->rows[k];
+			bool same = other->awaited == rank && other->function == row->function &&
+				    other->pattern == row->pattern;
+			sum += same ? (double)other->wait_ns : 0;
+		}
+		if (sum > *ret_ns) {
+			*ret_ns = sum;
+			longest = row;
+		}
+	}
+	return longest;
+}
+
+void hk_wait_findings_add(const struct hk_waits *waits, const struct hk_report *report,
+			  struct hk_findings *findings)
+{
+	double wall_ns = hk_report_wall_ns(report), all_ns = 0, most_ns = 0, there_ns;
+	char time[HK_QUANTITY_BYTES], part[HK_QUANTITY_BYTES], name[HK_NAME_BYTES(NAME_COLUMNS)];
+	int32_t most = -1;
+
+	for (size_t i = 0; i < waits->count; i++) {
+		all_ns += (double)waits->rows[i].wait_ns;
+	}
+	for (size_t i = 0; i < report->rank_count; i++) {
+		double own_ns = waits_for(waits, report->ranks[i].rank);
+		if (own_ns > most_ns) {
+			most_ns = own_ns;
+			most = report->ranks[i].rank;
+		}
+	}
+	double least = report->rank_count > 2 ? OF_WAITS_LEAST : OF_WAITS_OF_TWO;
+	if (most < 0 || most_ns < OF_TIME_LEAST * wall_ns || most_ns < least * all_ns) {
+		return;
+	}
+	const struct hk_wait_row *longest = longest_for(waits, most, &there_ns);
+	hk_name_print(name, NAME_COLUMNS, longest->function);
+	hk_finding_add(findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
+		       "the ranks waited %s for rank %" PRId32
+		       ", %.0f %% of all their waits in MPI",
+		       hk_quantity_time(time, most_ns), most, 100 * most_ns / all_ns);
+	hk_finding_classify(findings, "awaited-rank", HK_CONFIDENCE_MEDIUM, most_ns);
+	hk_finding_about_rank(findings, most);
+	hk_finding_about_function(findings, longest->function);
+	hk_finding_evidence(findings, "%s of it in %s (%s)", hk_quantity_time(part, there_ns), name,
+			    hk_wait_pattern_name(longest->pattern));
+	if (waits->lost > 0) {
+		hk_finding_evidence(findings, "%" PRIu64 " records are missing", waits->lost);
+	}
+	hk_finding_advise(findings,
+			  "hookcli report --by wait; hookcli export shows what rank %" PRId32
+			  " did before",
+			  most);
+}
