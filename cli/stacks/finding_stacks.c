@@ -2,7 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +19,9 @@
 #define FRAME_COLUMNS 100
 #define RANKS_BYTES 96
 #define RANKS_COMPARED 4096u
-/* Ranks make no progress if they make fewer calls per second than this. Some threads only look now
- * and then whether there is work. */
-#define CALLS_MOST 20.0
+#define BUSY_MOST                                                                       \
+	0.0005 /* share of the time in calls; threads look now and then whether to work \
+		*/
 
 /* Writes the functions of GROUP's stack, innermost first, each with a newline. Returns NULL without
  * memory. */
@@ -85,20 +85,23 @@ static int stack_set(struct hk_finding *finding, const struct hk_stack_groups *g
 
 /* ---- a hang without open calls ---- */
 
+/* Whether most ranks, all of which run, have been in no call but waits for HK_HANG_NS. */
 static bool stands_still(const struct hk_report *report)
 {
+	size_t still = 0;
+
 	for (size_t i = 0; i < report->rank_count; i++) {
 		const struct hk_report_rank *rank = &report->ranks[i];
-		double calls = hk_calls_lately(report, rank, (double)HK_HANG_NS);
 		bool long_enough = rank->end_ns - rank->start_ns > (int64_t)HK_HANG_NS;
-		if (!rank->running || !long_enough || !(calls < CALLS_MOST)) {
+		if (!rank->running || !long_enough) {
 			return false;
 		}
+		still += hk_busy_lately(report, rank, (double)HK_HANG_NS) < BUSY_MOST;
 	}
-	return report->rank_count > 1 && report->rank_count <= RANKS_COMPARED;
+	return 2 * still > report->rank_count && report->rank_count <= RANKS_COMPARED;
 }
 
-/* Returns the largest group of first threads if most ranks are in it, or NULL. */
+/* Returns the largest group of first threads if most ranks are in it and sleep there, or NULL. */
 static const struct hk_stack_group *most_of(const struct hk_stack_groups *groups, size_t ranks)
 {
 	const struct hk_stack_group *most = NULL;
@@ -109,10 +112,9 @@ static const struct hk_stack_group *most_of(const struct hk_stack_groups *groups
 			most = group;
 		}
 	}
-	return most && 2 * most->rank_count > ranks && most->rank_count < ranks &&
-		       most->thread->stack != 0
-		   ? most
-		   : NULL;
+	/* Ranks that run may all be at work in one place. */
+	bool waits = most && most->thread->stack != 0 && strcmp(most->thread->state, "S") == 0;
+	return waits && 2 * most->rank_count > ranks && most->rank_count < ranks ? most : NULL;
 }
 
 /* Adds the finding that the ranks outside of MOST are elsewhere. Returns 0 or -ENOMEM. */

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "report/findings/agreement_findings.h"
+#include "report/findings/death.h"
+#include "report/findings/hang.h"
 #include "report/write/nodes_write.h"
 #include "text/name.h"
 #include "text/quantity.h"
@@ -91,11 +93,14 @@ void hk_head_write(const struct hk_top_snapshot *snapshot, struct hk_history *hi
 	fputc('\n', output);
 }
 
-/* Writes a line for each kind of values in which ranks differ. */
-static void differences_write(const struct hk_report *report, FILE *output)
+/* Writes a line if ranks hang or one died, and for each kind of values in which ranks differ. */
+static void findings_write(const struct hk_report *report, FILE *output)
 {
 	struct hk_findings findings = {0};
 
+	hk_death_add(&findings, report);
+	/* Without memory a line is missing, which the next refresh may have. */
+	(void)hk_hang_add(&findings, report);
 	hk_findings_add_agreements(report, &findings);
 	for (size_t i = 0; i < findings.count; i++) {
 		if (findings.list[i].weight == HK_WEIGHT_FINDING) {
@@ -119,7 +124,7 @@ void hk_head_warn(const struct hk_top_snapshot *snapshot, FILE *output)
 		    output);
 	}
 	hk_report_nodes_warn(report, output);
-	differences_write(report, output);
+	findings_write(report, output);
 }
 
 /* ---- below ---- */

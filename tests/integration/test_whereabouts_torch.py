@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""hookcli stacks on four ranks of PyTorch's data-parallel training, of which one spins in a Python loop: it is named with function, file and
+"""hookcli stacks and why on four ranks of PyTorch's data-parallel training, of which one spins in a Python loop: it is named with function, file and
 line within two seconds, and the others wait in the reduction of their gradients. TORCH_PYTHON names a Python with another torch."""
 import json
 import os
@@ -55,6 +55,18 @@ def check_text(run, job):
     expect_true(f"rank {STUCK} is named with its line: {text}", named and int(named[1]) in inside)
 
 
+def check_why(run, job):
+    """No call of this job is one that other ranks must join: its stacks say who is awaited."""
+    def finding():
+        done = run.cli("why", job, "--json", check=False)
+        findings = json.loads(done.stdout)["findings"] if done.returncode == 0 else []
+        return next((one for one in findings if one["topic"] == "progress"), None)
+
+    found = wait_for("the hang to be named", finding)
+    expect("kind and ranks", (found["kind"], found["ranks"]), ("hang", [STUCK]))
+    expect_true(f"its Python line: {found['stack']}", any(frame.startswith("clean (torch_stuck.py:") for frame in found["stack"]))
+
+
 def test(run):
     python, end = os.environ.get("TORCH_PYTHON", sys.executable), run.path("end")
     begun = run.path("begun")
@@ -65,6 +77,7 @@ def test(run):
         wait_for("the stuck rank", lambda: os.path.exists(begun) or job.poll() is not None)
         wait_for("the job to hang", lambda: is_stuck(places(run, "stuck")))
         check_text(run, "stuck")
+        check_why(run, "stuck")
     finally:
         with open(end, "w", encoding="ascii"):
             pass

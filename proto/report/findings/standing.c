@@ -52,6 +52,16 @@ struct hk_standing hk_standing_of(const struct hk_report *report, const struct h
 	return standing;
 }
 
+/* Returns how much ACTIVITY grew in the last OVER_NS of RANK. */
+static double grown(const struct hk_report_activity *activity, const struct hk_report_rank *rank,
+		    double over_ns)
+{
+	double end_ns = fmin(activity->end_ns, (double)rank->end_ns);
+
+	return hk_report_activity_until(activity, end_ns) -
+	       hk_report_activity_until(activity, end_ns - over_ns);
+}
+
 double hk_calls_lately(const struct hk_report *report, const struct hk_report_rank *rank,
 		       double over_ns)
 {
@@ -59,12 +69,23 @@ double hk_calls_lately(const struct hk_report *report, const struct hk_report_ra
 	const struct hk_report_activity *rows = hk_report_activity_find(
 	    report, rank->rank, HK__ACTIVITY_KIND__ACTIVITY_CALLS, "", &count);
 
-	if (!rows) {
+	return rows ? grown(&rows[count - 1], rank, over_ns) / (over_ns / 1e9) : (double)NAN;
+}
+
+double hk_busy_lately(const struct hk_report *report, const struct hk_report_rank *rank,
+		      double over_ns)
+{
+	double sum = 0;
+
+	if (isnan(hk_calls_lately(report, rank, over_ns))) {
 		return (double)NAN;
 	}
-	const struct hk_report_activity *row = &rows[count - 1];
-	double end_ns = fmin(row->end_ns, (double)rank->end_ns);
-	return (hk_report_activity_until(row, end_ns) -
-		hk_report_activity_until(row, end_ns - over_ns)) /
-	       (over_ns / 1e9);
+	for (size_t i = 0; i < report->activity_count; i++) {
+		const struct hk_report_activity *row = &report->activity[i];
+		if (row->rank == rank->rank && row->kind == HK__ACTIVITY_KIND__ACTIVITY_DOMAIN &&
+		    !hk_domain_is_idle(row->domain)) {
+			sum += grown(row, rank, over_ns);
+		}
+	}
+	return sum / over_ns;
 }
