@@ -13,15 +13,17 @@
 #include "cli/job/job_open.h"
 #include "cli/option.h"
 #include "cli/stacks/finding_stacks.h"
+#include "cli/timeline/last_calls.h"
 #include "cli/waits/wait_findings.h"
 #include "report/build/build.h"
 #include "report/findings/findings.h"
 #include "report/write/findings_write.h"
+#include "text/quantity.h"
 
 #define OPTION_WATCH 0x100
 #define OPTION_FAIL_ON 0x101
 #define WATCH_S 2
-#define WAITS_RECORDS 20000000u /* read within seconds */
+#define READ_RECORDS 20000000u /* read within seconds */
 
 struct arguments {
 	const char *job;
@@ -120,7 +122,7 @@ static int waits_add(const struct hk_job *job, const struct hk_report *report,
 {
 	struct hk_waits waits;
 
-	if (report->job.records > WAITS_RECORDS || report->rank_count < 2) {
+	if (report->job.records > READ_RECORDS || report->rank_count < 2) {
 		return 0;
 	}
 	int r = hk_waits_read(job->snapshot, job->directory, &waits);
@@ -130,6 +132,31 @@ static int waits_add(const struct hk_job *job, const struct hk_report *report,
 	}
 	hk_waits_fini(&waits);
 	return r == -ENOMEM ? r : findings->error;
+}
+
+/* Adds the last calls of a rank that died. What cannot be read is left out. */
+static void last_calls_add(const struct hk_job *job, const struct hk_report *report,
+			   struct hk_findings *findings)
+{
+	struct hk_last_call calls[HK_LAST_CALLS];
+	char start[HK_QUANTITY_BYTES], duration[HK_QUANTITY_BYTES];
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct hk_finding *finding = &findings->list[i];
+		if (strcmp(finding->kind, "death") != 0 || finding->rank_count != 1 ||
+		    report->job.records > READ_RECORDS) {
+			continue;
+		}
+		int count =
+		    hk_last_calls_read(job->snapshot, job->directory, finding->ranks[0], calls);
+		findings->current = i;
+		for (int k = 0; k < count; k++) {
+			hk_finding_evidence(
+			    findings, "%s %s at %s, for %s", k == 0 ? "last calls:" : "then",
+			    calls[k].function, hk_quantity_time(start, (double)calls[k].start_ns),
+			    hk_quantity_time(duration, (double)calls[k].duration_ns));
+		}
+	}
 }
 
 static int write_list(const struct hk_job *job, const struct arguments *arguments,
@@ -144,6 +171,7 @@ static int write_list(const struct hk_job *job, const struct arguments *argument
 	}
 	r = hk_finding_stacks_add(job, report, &findings);
 	r = r < 0 ? r : waits_add(job, report, &findings);
+	last_calls_add(job, report, &findings);
 	if (r == 0) {
 		r = arguments->json ? write_json(&findings, report)
 				    : hk_findings_write_text(&findings, report, &style, stdout);

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "report/finding/share.h"
 #include "text/name.h"
@@ -47,6 +48,21 @@ static const struct hk_wait_row *longest_for(const struct hk_waits *waits, int32
 	return longest;
 }
 
+/* Whether FINDINGS already say why RANK comes late. */
+static bool is_explained(const struct hk_findings *findings, int32_t rank)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct hk_finding *finding = &findings->list[i];
+		if (finding->rank_count == 1 && finding->ranks[0] == rank &&
+		    (strcmp(finding->kind, "late-rank") == 0 ||
+		     strcmp(finding->kind, "no-processor") == 0 ||
+		     finding->topic == HK_TOPIC_PROGRESS)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 void hk_wait_findings_add(const struct hk_waits *waits, const struct hk_report *report,
 			  struct hk_findings *findings)
 {
@@ -65,7 +81,8 @@ void hk_wait_findings_add(const struct hk_waits *waits, const struct hk_report *
 		}
 	}
 	double least = report->rank_count > 2 ? OF_WAITS_LEAST : OF_WAITS_OF_TWO;
-	if (most < 0 || most_ns < OF_TIME_LEAST * wall_ns || most_ns < least * all_ns) {
+	if (most < 0 || most_ns < OF_TIME_LEAST * wall_ns || most_ns < least * all_ns ||
+	    is_explained(findings, most)) {
 		return;
 	}
 	const struct hk_wait_row *longest = longest_for(waits, most, &there_ns);

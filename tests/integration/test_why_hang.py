@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""hookcli why on MPI jobs that hang: the rank that the others wait for is named, with what it is in. And on one that does not hang.
+"""hookcli why on MPI jobs that hang: the rank that the others wait for is named, with what it is in. And on one that crashes, and on one
+that does neither.
 
     test_why_hang.py BUILD [SEEDS]
 
@@ -97,6 +98,16 @@ def campaign(run, seeds):
     expect_true(f"the rank is right in {right} of {seeds}", right >= seeds * 48 // 50)
 
 
+def death(run):
+    """A rank that crashes is named with its signal and its last calls, and not those that the launcher ends for it."""
+    run.cli("run", "-q", "--job", "crash", "--", "mpirun", "-n", "3", run.workload("mpi_faults"), "crash", "1", "20", "40", check=False)
+    found = json.loads(run.cli("why", "crash", "--json").stdout)["findings"][0]
+    expect("the first finding", (found["kind"], found["ranks"]), ("death", [1]))
+    lines = "\n".join([found["evidence"]] + found["details"])
+    expect_true(f"how it ended: {lines}", re.search(r"rank 1 (was killed by signal 11|ended without notice)", lines))
+    expect("its last calls", re.findall(r"(?:last calls:|then) (\S+) at ", lines), ["MPI_Allreduce"] * 5)
+
+
 def test(run, seeds=None):
     run.start_collector()
     if seeds:
@@ -108,6 +119,7 @@ def test(run, seeds=None):
         expect(f"{job.fault}: confidence", job.found["confidence"], "high")
         text = run.cli("why", job.name).stdout
         expect_true(f"no rank is said to have died of itself, where all were ended: {text}", not re.search(r"rank \d+ (was killed|ended)", text))
+    death(run)
     run.cli("run", "-q", "--job", "well", "--", "mpirun", "-n", "2", run.workload("mpi_hang"), "read", "9", "9")
     done = run.cli("why", "well", "--fail-on", "low", check=False)
     if done.returncode not in (0, 1):

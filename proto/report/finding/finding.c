@@ -44,21 +44,23 @@ struct hk_finding *hk_finding_add(struct hk_findings *findings, enum hk_finding_
 		return NULL;
 	}
 	finding.kind = topics[topic];
-	list[findings->count] = finding;
-	return &list[findings->count++];
+	findings->current = findings->count++;
+	list[findings->current] = finding;
+	return &list[findings->current];
 }
 
-/* Returns the last finding, or NULL if there is none or one is missing. */
-static struct hk_finding *last_of(struct hk_findings *findings)
+/* Returns the current finding, or NULL if there is none or something is missing. */
+static struct hk_finding *current_of(struct hk_findings *findings)
 {
-	return findings->error == 0 && findings->count > 0 ? &findings->list[findings->count - 1]
-							   : NULL;
+	return findings->error == 0 && findings->current < findings->count
+		   ? &findings->list[findings->current]
+		   : NULL;
 }
 
 void hk_finding_classify(struct hk_findings *findings, const char *kind,
 			 enum hk_confidence confidence, double cost_ns)
 {
-	struct hk_finding *finding = last_of(findings);
+	struct hk_finding *finding = current_of(findings);
 
 	if (finding) {
 		finding->kind = kind;
@@ -69,7 +71,7 @@ void hk_finding_classify(struct hk_findings *findings, const char *kind,
 
 void hk_finding_about_rank(struct hk_findings *findings, int32_t rank)
 {
-	struct hk_finding *finding = last_of(findings);
+	struct hk_finding *finding = current_of(findings);
 	int32_t *ranks =
 	    finding ? reallocarray(finding->ranks, finding->rank_count + 1, sizeof(*finding->ranks))
 		    : NULL;
@@ -84,7 +86,7 @@ void hk_finding_about_rank(struct hk_findings *findings, int32_t rank)
 
 void hk_finding_about_function(struct hk_findings *findings, const char *function)
 {
-	struct hk_finding *finding = last_of(findings);
+	struct hk_finding *finding = current_of(findings);
 
 	if (finding) {
 		free(finding->function);
@@ -95,7 +97,7 @@ void hk_finding_about_function(struct hk_findings *findings, const char *functio
 
 void hk_finding_evidence(struct hk_findings *findings, const char *format, ...)
 {
-	struct hk_finding *finding = last_of(findings);
+	struct hk_finding *finding = current_of(findings);
 	char *line = NULL, *whole = NULL;
 	va_list arguments;
 
@@ -120,7 +122,7 @@ void hk_finding_evidence(struct hk_findings *findings, const char *format, ...)
 
 void hk_finding_advise(struct hk_findings *findings, const char *format, ...)
 {
-	struct hk_finding *finding = last_of(findings);
+	struct hk_finding *finding = current_of(findings);
 	va_list arguments;
 
 	if (!finding) {

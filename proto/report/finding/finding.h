@@ -56,7 +56,8 @@ struct hk_findings {
 	/* Hangs and deaths, then other findings by the time that they cost, warnings, facts. */
 	struct hk_finding *list;
 	size_t count;
-	int error; /* -ENOMEM: something is missing */
+	size_t current; /* the one that the following functions complete */
+	int error;	/* -ENOMEM: something is missing */
 };
 
 /* Frees the memory of FINDINGS. */
@@ -68,8 +69,8 @@ __attribute__((format(printf, 4, 5))) struct hk_finding *
 hk_finding_add(struct hk_findings *findings, enum hk_finding_topic topic,
 	       enum hk_finding_weight weight, const char *format, ...);
 
-/* The following complete the last finding that was added. Without one, or out of memory, they do
- * nothing but set `error`. */
+/* The following complete the current finding: the last one that was added, or FINDINGS->current.
+ * Out of memory they do nothing but set `error`. */
 void hk_finding_classify(struct hk_findings *findings, const char *kind,
 			 enum hk_confidence confidence, double cost_ns);
 void hk_finding_about_rank(struct hk_findings *findings, int32_t rank);

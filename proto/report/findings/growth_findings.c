@@ -13,7 +13,7 @@
 #define SKIPPED_SHARE 0.2 /* of the time: programs build up their data first */
 #define QUARTERS 4u
 #define BINS_LEAST 16u
-#define LENGTH_LEAST_NS 5e9
+#define LENGTH_LEAST_NS 3e9
 #define GROWTH_BYTES 8388608.0 /* least growth */
 #define GROWTH_SHARE 0.1       /* of the highest value, least growth */
 #define FIT_LEAST 0.9	       /* least part of the variance that the line explains */
