@@ -116,7 +116,8 @@ def test(run, seeds=None):
     for job in hang(run, QUICK):
         expect_true(f"{job.fault}: rank {job.rank} is named: {job.found}", job.is_right())
         expect_true(f"{job.fault}: in its function: {job.found}", job.place_is_right())
-        expect(f"{job.fault}: confidence", job.found["confidence"], "high")
+        # A rank that runs may be at work.
+        expect(f"{job.fault}: confidence", job.found["confidence"], "medium" if job.fault == "loop" else "high")
         text = run.cli("why", job.name).stdout
         expect_true(f"no rank is said to have died of itself, where all were ended: {text}", not re.search(r"rank \d+ (was killed|ended)", text))
     death(run)

@@ -12,8 +12,8 @@
 #include "text/quantity.h"
 
 #define NAME_COLUMNS 48
-#define OPEN_MOST 4u		 /* open calls with a line each */
-#define TOGETHER_NS 1000000000ll /* ranks that end within this time were ended together */
+#define OPEN_MOST 4u	/* open calls with a line each */
+#define TOGETHER_NS 1e9 /* ranks that end within this time were ended together */
 
 /* Returns whether RANK ended in a way that a program does not choose. In a job of several ranks a
  * status other than 0 ends the others too, so it counts there. */
@@ -91,7 +91,7 @@ static size_t together_with(const struct hk_report *report, const struct hk_repo
 		const struct hk_report_rank *rank = &report->ranks[i];
 		count += is_death(report, rank) &&
 			 sign_of(report, rank) == sign_of(report, first) &&
-			 rank->end_ns - first->end_ns <= TOGETHER_NS;
+			 (double)rank->end_ns - (double)first->end_ns <= TOGETHER_NS;
 	}
 	return count;
 }

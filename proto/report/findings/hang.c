@@ -15,9 +15,9 @@
 
 #define NAME_COLUMNS 48
 #define RANKS_BYTES 96
-#define NAMED_MOST 4u		 /* awaited ranks with a line each */
-#define TOGETHER_NS 2000000000ll /* ranks that end within this time have ended together */
-#define CALLS_OVER_NS 5e9	 /* recent time over which calls are counted */
+#define NAMED_MOST 4u	  /* awaited ranks with a line each */
+#define TOGETHER_NS 2e9	  /* ranks that end within this time have ended together */
+#define CALLS_OVER_NS 5e9 /* recent time over which calls are counted */
 
 enum place {
 	GONE,  /* ended before the others, or by itself */
@@ -66,7 +66,7 @@ static bool is_there(const struct hk_report_rank *rank, int64_t end_ns)
 	}
 	bool ended_by_itself =
 	    strcmp(rank->exit.kind, "exited") == 0 || strcmp(rank->exit.kind, "detached") == 0;
-	return !ended_by_itself && rank->end_ns + TOGETHER_NS >= end_ns;
+	return !ended_by_itself && (double)end_ns - (double)rank->end_ns <= TOGETHER_NS;
 }
 
 static void stand_find(const struct hk_report *report, const struct hk_report_rank *rank,
@@ -276,10 +276,8 @@ static void advise(struct hk_findings *findings, const struct hang *hang)
 
 	ranks_text(hang, true, ranks);
 	if (hang->report->job.closed) {
-		hk_finding_advise(findings,
-				  hang->named > 0 ? "hookcli log --ranks %s shows its last calls"
-						  : "hookcli log%.0s shows the last calls",
-				  ranks);
+		hk_finding_advise(findings, "hookcli log%s%s shows the last calls",
+				  hang->named > 0 ? " --ranks " : "", ranks);
 	} else if (hang->named > 0) {
 		hk_finding_advise(findings, "hookcli stacks --ranks %s", ranks);
 	} else {
@@ -287,6 +285,13 @@ static void advise(struct hk_findings *findings, const struct hang *hang)
 				  "compare the arguments of that call on all ranks (count, root, "
 				  "tag, communicator): hookcli stacks");
 	}
+}
+
+/* Whether STAND is named and not stuck in a hooked call: it may be at work. */
+static bool may_work(const struct stand *stand)
+{
+	return stand->named && (stand->place == WORKS || stand->place == TALKS) &&
+	       (!stand->last || stand->last->open_ns < HK_HANG_NS);
 }
 
 /* Returns how many of the awaited ranks make calls, with a line for the first ones. */
@@ -297,8 +302,7 @@ static size_t busy_add(struct hk_findings *findings, const struct hang *hang)
 
 	for (size_t i = 0; i < hang->report->rank_count; i++) {
 		const struct stand *stand = &hang->stands[i];
-		if (!stand->named || (stand->place != WORKS && stand->place != TALKS) ||
-		    (stand->last && stand->last->open_ns >= HK_HANG_NS)) {
+		if (!may_work(stand)) {
 			continue;
 		}
 		double calls = hk_calls_lately(hang->report, stand->rank, CALLS_OVER_NS);
@@ -335,10 +339,12 @@ static void hang_write(struct hk_findings *findings, const struct hang *hang)
 			}
 		}
 	}
-	bool busy = busy_add(findings, hang) > 0;
+	bool busy = busy_add(findings, hang) > 0, sure = hang->named > 0;
+	for (size_t i = 0; i < count; i++) {
+		sure = sure && !may_work(&hang->stands[i]);
+	}
 	hk_finding_classify(findings, busy ? "awaited-rank" : "hang",
-			    busy || hang->named == 0 ? HK_CONFIDENCE_MEDIUM : HK_CONFIDENCE_HIGH,
-			    hang->sum_ns);
+			    sure ? HK_CONFIDENCE_HIGH : HK_CONFIDENCE_MEDIUM, hang->sum_ns);
 	advise(findings, hang);
 }
 

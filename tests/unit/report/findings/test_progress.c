@@ -120,7 +120,7 @@ static void test_a_rank_without_an_open_call_is_named(void **state)
 	(void)state;
 	fill(&maker, 2);
 	enter(&maker, 1, "mpi", "MPI_Recv", 3, 11);
-	expect(&maker, "high hang [ 0 ] the job is stuck for 11.0 s: rank 1 waits in MPI_Recv, "
+	expect(&maker, "medium hang [ 0 ] the job is stuck for 11.0 s: rank 1 waits in MPI_Recv, "
 		       "rank 0 has not entered it\nrank 0 is in no hooked function");
 }
 
@@ -167,7 +167,7 @@ static void test_a_rank_that_entered_the_call_later_is_not_awaited(void **state)
 	enter(&maker, 0, "mpi", "MPI_Allreduce", 5, 12);
 	enter(&maker, 1, "mpi", "MPI_Allreduce", 5, 12);
 	enter(&maker, 3, "mpi", "MPI_Allreduce", 5, 9);
-	expect(&maker, "high hang [ 2 ] the job is stuck for 12.0 s: ranks 0,1,3 wait in "
+	expect(&maker, "medium hang [ 2 ] the job is stuck for 12.0 s: ranks 0,1,3 wait in "
 		       "MPI_Allreduce, rank 2 has not entered it\n");
 }
 
