@@ -3,26 +3,26 @@
  *
  *     mpi_faults FAULT RANK STEP STEPS
  *
- * FAULT: none, work (half as much again), sleep (a pause in each step), read (a slow pipe), leak
+ * FAULT: none, work (half as much again), sleep (a pause in each step), read (a slow disk), leak
  * (memory of each step is kept), small (many small messages to the next rank), crash.
  */
 #include <mpi.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#define SWEEPS 40
+#define SWEEPS 160
 #define CELLS 20000
 #define PAUSE_NS 3000000
 #define KEPT_BYTES 65536u
-#define MESSAGES 400
+#define MESSAGES 16000
 
 static double field[CELLS];
 static volatile double sink;
-static int rank, ranks, pipe_ends[2];
+static int rank, ranks, disk[2];
 
 __attribute__((noinline)) static void relax(int sweeps)
 {
@@ -39,13 +39,26 @@ static void pause_ns(long ns)
 	nanosleep(&time, NULL);
 }
 
-/* A slow disk: a byte at a time. */
-static void *feed(void *unused)
+/* A slow disk: another process that answers each byte after a pause, until its asker ends. */
+static int serve(void)
 {
-	while (write(pipe_ends[1], "x", 1) == 1) {
-		pause_ns(PAUSE_NS);
+	char byte;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, disk)) {
+		return -1;
 	}
-	return unused;
+	pid_t child = fork();
+	if (child == 0) {
+		close(disk[0]);
+		while (read(disk[1], &byte, 1) == 1) {
+			pause_ns(PAUSE_NS);
+			if (write(disk[1], &byte, 1) != 1) {
+				break;
+			}
+		}
+		_exit(0);
+	}
+	close(disk[1]);
+	return child < 0 ? -1 : 0;
 }
 
 static void fault_work(void)
@@ -60,8 +73,10 @@ static void fault_sleep(void)
 
 static void fault_read(void)
 {
-	char byte;
-	sink += (double)read(pipe_ends[0], &byte, 1);
+	char byte = 'x';
+	if (write(disk[0], &byte, 1) == 1) {
+		sink += (double)read(disk[0], &byte, 1);
+	}
 }
 
 static void fault_leak(void)
@@ -114,7 +129,6 @@ static int fault_of(const char *name)
 int main(int argc, char **argv)
 {
 	int fault = argc == 5 ? fault_of(argv[1]) : -1;
-	pthread_t feeder;
 	if (fault < 0) {
 		fputs("usage: mpi_faults FAULT RANK STEP STEPS\n", stderr);
 		return 2;
@@ -123,8 +137,7 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	if (rank == bad && faults[fault].run == fault_read &&
-	    (pipe(pipe_ends) || pthread_create(&feeder, NULL, feed, NULL))) {
+	if (rank == bad && faults[fault].run == fault_read && serve()) {
 		MPI_Abort(MPI_COMM_WORLD, 3);
 	}
 	for (int step = 0; step < steps; step++) {

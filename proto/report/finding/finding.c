@@ -153,7 +153,10 @@ static int by_importance(const struct hk_finding *x, const struct hk_finding *y)
 	if (difference != 0 || x->weight != HK_WEIGHT_FINDING) {
 		return difference;
 	}
-	return x->cost_ns > y->cost_ns ? -1 : x->cost_ns < y->cost_ns;
+	difference = (x->confidence == HK_CONFIDENCE_LOW) - (y->confidence == HK_CONFIDENCE_LOW);
+	return difference != 0		 ? difference
+	       : x->cost_ns > y->cost_ns ? -1
+					 : x->cost_ns < y->cost_ns;
 }
 
 /* Inserts one after the other, which keeps the order of equal ones. There are few. */

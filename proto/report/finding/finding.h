@@ -53,7 +53,8 @@ struct hk_finding {
 };
 
 struct hk_findings {
-	/* Hangs and deaths, then other findings by the time that they cost, warnings, facts. */
+	/* Hangs and deaths, then other findings by the time that they cost, those of low confidence
+	 * last; then warnings, and facts. */
 	struct hk_finding *list;
 	size_t count;
 	size_t current; /* the one that the following functions complete */

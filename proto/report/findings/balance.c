@@ -481,7 +481,10 @@ static void uneven_add(struct hk_findings *findings, const struct hk_report *rep
 	    "time in %s is uneven: %s on rank %" PRId32 ", %s on average (imbalance %.2f)", name,
 	    hk_quantity_time(most_text, (double)worst->rank_most_ns), slowest,
 	    hk_quantity_time(mean_text, (double)worst->numbers.total_ns / ranks), worst->imbalance);
-	hk_finding_classify(findings, "uneven-function", HK_CONFIDENCE_MEDIUM, lost);
+	/* Time in MPI is mostly waiting, which follows from what the ranks do elsewhere. */
+	hk_finding_classify(
+	    findings, "uneven-function",
+	    strcmp(worst->domain, "mpi") == 0 ? HK_CONFIDENCE_LOW : HK_CONFIDENCE_MEDIUM, lost);
 	hk_finding_about_rank(findings, slowest);
 	hk_finding_about_function(findings, worst->function);
 }
