@@ -115,8 +115,8 @@ static int write_json(const struct hk_findings *findings, const struct hk_report
 	return ferror(stdout) ? -EIO : 0;
 }
 
-/* Adds whom the ranks waited for, unless there are more records than can be read at once. Waits of
- * damaged records are left out. Returns 0 or -ENOMEM. */
+/* Adds whom the ranks waited for, unless there are more records than can be read at once. Returns
+ * 0, or 1 after a line on stderr if the records cannot be read, or -ENOMEM. */
 static int waits_add(const struct hk_job *job, const struct hk_report *report,
 		     struct hk_findings *findings)
 {
@@ -126,12 +126,17 @@ static int waits_add(const struct hk_job *job, const struct hk_report *report,
 		return 0;
 	}
 	int r = hk_waits_read(job->snapshot, job->directory, &waits);
-	if (r == 0 || r == -EBADMSG) {
+	if (r == 0) {
 		hk_wait_findings_add(&waits, report, findings);
 		hk_findings_sort(findings);
 	}
 	hk_waits_fini(&waits);
-	return r == -ENOMEM ? r : findings->error;
+	if (r < 0 && r != -ENOMEM) {
+		hk_warning("cannot read the records, so waits between ranks are not here: %s",
+			   r == -EBADMSG ? "they are damaged" : strerror(-r));
+		return 1;
+	}
+	return r < 0 ? r : findings->error;
 }
 
 /* Adds the last calls of a rank that died. What cannot be read is left out. */
@@ -170,13 +175,14 @@ static int write_list(const struct hk_job *job, const struct arguments *argument
 		return r;
 	}
 	r = hk_finding_stacks_add(job, report, &findings);
-	r = r < 0 ? r : waits_add(job, report, &findings);
+	int unread = r < 0 ? r : waits_add(job, report, &findings);
+	r = unread < 0 ? unread : r;
 	last_calls_add(job, report, &findings);
 	if (r == 0) {
 		r = arguments->json ? write_json(&findings, report)
 				    : hk_findings_write_text(&findings, report, &style, stdout);
 	}
-	*ret_failure = is_failure(arguments, &findings);
+	*ret_failure = unread > 0 || is_failure(arguments, &findings);
 	hk_findings_fini(&findings);
 	return r;
 }
@@ -205,7 +211,7 @@ static int show(const struct arguments *arguments, bool *ret_live)
 	} else if (job.damaged || failure) {
 		code = HK_EXIT_FAILED;
 	}
-	*ret_live = job.live;
+	*ret_live = job.live && r == 0 && !ferror(stdout);
 	hk_job_close(&job);
 	return code;
 }

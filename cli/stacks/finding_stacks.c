@@ -90,15 +90,19 @@ static bool stands_still(const struct hk_report *report)
 {
 	size_t still = 0;
 
+	if (report->rank_count > RANKS_COMPARED) {
+		return false;
+	}
 	for (size_t i = 0; i < report->rank_count; i++) {
 		const struct hk_report_rank *rank = &report->ranks[i];
-		bool long_enough = rank->end_ns - rank->start_ns > (int64_t)HK_HANG_NS;
+		bool long_enough =
+		    (double)rank->end_ns - (double)rank->start_ns > (double)HK_HANG_NS;
 		if (!rank->running || !long_enough) {
 			return false;
 		}
 		still += hk_busy_lately(report, rank, (double)HK_HANG_NS) < BUSY_MOST;
 	}
-	return 2 * still > report->rank_count && report->rank_count <= RANKS_COMPARED;
+	return 2 * still > report->rank_count;
 }
 
 /* Returns the largest group of first threads if most ranks are in it and sleep there, or NULL. */

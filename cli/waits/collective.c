@@ -45,9 +45,7 @@ struct hk_collectives *hk_collectives_free(struct hk_collectives *collectives)
 
 static int take(struct hk_collectives *collectives, struct kept *kept)
 {
-	int rc = kept->collective.count > 1
-		     ? collectives->done(collectives->context, &kept->collective)
-		     : 0;
+	int rc = collectives->done(collectives->context, &kept->collective);
 
 	forget(collectives, kept);
 	return rc;
@@ -58,7 +56,7 @@ static struct kept *kept_of(struct hk_collectives *collectives, uint64_t id, con
 	struct kept *kept;
 
 	HASH_FIND(hh, collectives->kept, &id, sizeof(id), kept);
-	if (kept || !function || !(kept = calloc(1, sizeof(*kept)))) {
+	if (kept || !(kept = calloc(1, sizeof(*kept)))) {
 		return kept;
 	}
 	kept->collective.id = id;
@@ -87,18 +85,6 @@ int hk_collectives_enter(struct hk_collectives *collectives, uint64_t id, const 
 	parts[collective->count++] = *part;
 	return HASH_COUNT(collectives->kept) > HK_COLLECTIVES ? take(collectives, collectives->kept)
 							      : 0;
-}
-
-void hk_collectives_leave(struct hk_collectives *collectives, uint64_t id, int32_t rank,
-			  uint64_t end_ns)
-{
-	struct kept *kept = kept_of(collectives, id, NULL);
-
-	for (size_t i = 0; kept && i < kept->collective.count; i++) {
-		if (kept->collective.parts[i].rank == rank) {
-			kept->collective.parts[i].end_ns = end_ns;
-		}
-	}
 }
 
 int hk_collectives_finish(struct hk_collectives *collectives)

@@ -19,7 +19,7 @@
 struct hk_collective_part {
 	int32_t rank;
 	bool is_root;
-	uint64_t start_ns, end_ns, error_ns; /* end_ns is 0 while it is open */
+	uint64_t start_ns, end_ns, error_ns;
 };
 
 struct hk_collective {
@@ -35,7 +35,7 @@ struct hk_collectives;
 /* Takes the parts of a collective. Returns 0 or -errno. */
 typedef int hk_collective_fn(void *context, const struct hk_collective *collective);
 
-/* Returns NULL without memory. DONE gets each collective with more than one part. */
+/* Returns NULL without memory. DONE gets each collective; with one part alone it is not whole. */
 struct hk_collectives *hk_collectives_new(hk_collective_fn *done, void *context);
 /* Frees COLLECTIVES. Accepts NULL, returns NULL. */
 struct hk_collectives *hk_collectives_free(struct hk_collectives *collectives);
@@ -43,9 +43,6 @@ struct hk_collectives *hk_collectives_free(struct hk_collectives *collectives);
 /* Adds PART to the collective ID of FUNCTION. Returns 0, -ENOMEM or a result of DONE. */
 int hk_collectives_enter(struct hk_collectives *collectives, uint64_t id, const char *function,
 			 const struct hk_collective_part *part);
-/* Notes that RANK left collective ID at END_NS. */
-void hk_collectives_leave(struct hk_collectives *collectives, uint64_t id, int32_t rank,
-			  uint64_t end_ns);
 /* Takes what is left. Returns 0 or a result of DONE. */
 int hk_collectives_finish(struct hk_collectives *collectives);
 

@@ -12,6 +12,7 @@
 #define OF_TIME_LEAST 0.02 /* share of the ranks' time */
 #define OF_WAITS_LEAST 0.6 /* share of all waits; of two ranks, OF_WAITS_OF_TWO */
 #define OF_WAITS_OF_TWO 0.8
+#define PLACES_MOST 64u
 
 /* Returns the waits for RANK in ns. */
 static double waits_for(const struct hk_waits *waits, int32_t rank)
@@ -24,28 +25,35 @@ static double waits_for(const struct hk_waits *waits, int32_t rank)
 	return sum;
 }
 
-/* Returns the row of the longest waits for RANK in one function, summed over the waiting ranks. */
-static const struct hk_wait_row *longest_for(const struct hk_waits *waits, int32_t rank,
-					     double *ret_ns)
-{
-	const struct hk_wait_row *longest = NULL;
+/* The waits for a rank in one function and pattern. */
+struct place {
+	const struct hk_wait_row *row;
+	double wait_ns;
+};
 
-	*ret_ns = 0;
+/* Returns where the longest waits for RANK are, summed over the waiting ranks. Of more than
+ * PLACES_MOST the rest, which has the shortest rows, is left out. */
+static struct place longest_for(const struct hk_waits *waits, int32_t rank)
+{
+	struct place places[PLACES_MOST] = {{0}}, *longest = &places[0];
+	size_t count = 0;
+
 	for (size_t i = 0; i < waits->count; i++) {
 		const struct hk_wait_row *row = &waits->rows[i];
-		double sum = 0;
-		for (size_t k = 0; row->awaited == rank && k < waits->count; k++) {
-			const struct hk_wait_row *other = &waits->rows[k];
-			bool same = other->awaited == rank && other->function == row->function &&
-				    other->pattern == row->pattern;
-			sum += same ? (double)other->wait_ns : 0;
+		size_t at = 0;
+		while (at < count && (places[at].row->function != row->function ||
+				      places[at].row->pattern != row->pattern)) {
+			at++;
 		}
-		if (sum > *ret_ns) {
-			*ret_ns = sum;
-			longest = row;
+		if (row->awaited != rank || at == PLACES_MOST) {
+			continue;
 		}
+		count += at == count;
+		places[at].row = row;
+		places[at].wait_ns += (double)row->wait_ns;
+		longest = places[at].wait_ns > longest->wait_ns ? &places[at] : longest;
 	}
-	return longest;
+	return *longest;
 }
 
 /* Whether FINDINGS already say why RANK comes late. */
@@ -66,7 +74,7 @@ static bool is_explained(const struct hk_findings *findings, int32_t rank)
 void hk_wait_findings_add(const struct hk_waits *waits, const struct hk_report *report,
 			  struct hk_findings *findings)
 {
-	double wall_ns = hk_report_wall_ns(report), all_ns = 0, most_ns = 0, there_ns;
+	double wall_ns = hk_report_wall_ns(report), all_ns = 0, most_ns = 0;
 	char time[HK_QUANTITY_BYTES], part[HK_QUANTITY_BYTES], name[HK_NAME_BYTES(NAME_COLUMNS)];
 	int32_t most = -1;
 
@@ -85,17 +93,18 @@ void hk_wait_findings_add(const struct hk_waits *waits, const struct hk_report *
 	    is_explained(findings, most)) {
 		return;
 	}
-	const struct hk_wait_row *longest = longest_for(waits, most, &there_ns);
-	hk_name_print(name, NAME_COLUMNS, longest->function);
+	struct place longest = longest_for(waits, most);
+	hk_name_print(name, NAME_COLUMNS, longest.row->function);
 	hk_finding_add(findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
 		       "the ranks waited %s for rank %" PRId32
 		       ", %.0f %% of all their waits in MPI",
 		       hk_quantity_time(time, most_ns), most, 100 * most_ns / all_ns);
 	hk_finding_classify(findings, "awaited-rank", HK_CONFIDENCE_MEDIUM, most_ns);
 	hk_finding_about_rank(findings, most);
-	hk_finding_about_function(findings, longest->function);
-	hk_finding_evidence(findings, "%s of it in %s (%s)", hk_quantity_time(part, there_ns), name,
-			    hk_wait_pattern_name(longest->pattern));
+	hk_finding_about_function(findings, longest.row->function);
+	hk_finding_evidence(findings, "%s of it in %s (%s)",
+			    hk_quantity_time(part, longest.wait_ns), name,
+			    hk_wait_pattern_name(longest.row->pattern));
 	if (waits->lost > 0) {
 		hk_finding_evidence(findings, "%" PRIu64 " records are missing", waits->lost);
 	}

@@ -43,26 +43,41 @@ static int by_wait(const void *a, const void *b)
 	return x->wait_ns > y->wait_ns ? -1 : x->wait_ns < y->wait_ns;
 }
 
-/* Returns the rank with most of the waits of GROUP: of the awaited ones, or of those that wait. */
-static void most_find(const struct hk_waits *waits, struct group *group, same_fn *same,
-		      bool awaited)
+/* What one row adds to a rank. */
+struct part {
+	int32_t rank;
+	uint64_t wait_ns;
+};
+
+static int by_rank(const void *a, const void *b)
 {
+	const struct part *x = a, *y = b;
+
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Sets the rank with most of the waits of GROUP: of the awaited ones, or of those that wait. PARTS
+ * has room for all rows. */
+static void most_find(const struct hk_waits *waits, struct group *group, same_fn *same,
+		      bool awaited, struct part *parts)
+{
+	size_t count = 0;
+	uint64_t sum = 0;
+
 	for (size_t i = 0; i < waits->count; i++) {
 		const struct hk_wait_row *row = &waits->rows[i];
-		uint64_t sum = 0;
-		if (!same(row, group->first)) {
-			continue;
+		if (same(row, group->first)) {
+			parts[count++] =
+			    (struct part){awaited ? row->awaited : row->rank, row->wait_ns};
 		}
-		int32_t rank = awaited ? row->awaited : row->rank;
-		for (size_t k = 0; k < waits->count; k++) {
-			const struct hk_wait_row *other = &waits->rows[k];
-			bool counts = same(other, group->first) &&
-				      (awaited ? other->awaited : other->rank) == rank;
-			sum += counts ? other->wait_ns : 0;
-		}
+	}
+	qsort(parts, count, sizeof(*parts), by_rank);
+	for (size_t i = 0; i < count; i++) {
+		sum = i > 0 && parts[i].rank == parts[i - 1].rank ? sum : 0;
+		sum += parts[i].wait_ns;
 		if (sum > group->most_ns) {
 			group->most_ns = sum;
-			group->most = rank;
+			group->most = parts[i].rank;
 		}
 	}
 }
@@ -115,15 +130,17 @@ static int functions_write(const struct hk_waits *waits, FILE *output, bool colo
 	char name[HK_NAME_BYTES(NAME_COLUMNS)];
 	size_t count;
 	struct group *groups = groups_new(waits, same_function, &count);
+	struct part *parts = calloc(waits->count + 1, sizeof(*parts));
 
-	for (size_t i = 0; groups && i < count; i++) {
-		most_find(waits, &groups[i], same_function, true);
+	for (size_t i = 0; groups && parts && i < count; i++) {
+		most_find(waits, &groups[i], same_function, true, parts);
 		hk_name_print(name, NAME_COLUMNS, groups[i].first->function);
 		hk_table_add(table, "%s", hk_wait_pattern_name(groups[i].first->pattern));
 		hk_table_add(table, "%s", name);
 		numbers_add(table, &groups[i]);
 	}
-	int r = groups ? hk_table_write(table, output, colour) : -ENOMEM;
+	int r = groups && parts ? hk_table_write(table, output, colour) : -ENOMEM;
+	free(parts);
 	free(groups);
 	hk_table_free(table);
 	return r;
@@ -135,13 +152,15 @@ static int ranks_write(const struct hk_waits *waits, FILE *output, bool colour)
 	    hk_table_new(">awaited rank|>waits|>wait s|>longest|>by rank|>of it %");
 	size_t count;
 	struct group *groups = groups_new(waits, same_awaited, &count);
+	struct part *parts = calloc(waits->count + 1, sizeof(*parts));
 
-	for (size_t i = 0; groups && i < count && i < RANKS_SHOWN; i++) {
-		most_find(waits, &groups[i], same_awaited, false);
+	for (size_t i = 0; groups && parts && i < count && i < RANKS_SHOWN; i++) {
+		most_find(waits, &groups[i], same_awaited, false, parts);
 		hk_table_add(table, "%" PRId32, groups[i].first->awaited);
 		numbers_add(table, &groups[i]);
 	}
-	int r = groups ? hk_table_write(table, output, colour) : -ENOMEM;
+	int r = groups && parts ? hk_table_write(table, output, colour) : -ENOMEM;
+	free(parts);
 	free(groups);
 	hk_table_free(table);
 	return r;
@@ -157,6 +176,10 @@ static void notes_write(const struct hk_waits *waits, FILE *output)
 			"that it would wait for had entered\n",
 			waits->doubtful);
 	}
+	if (waits->alone > 0) {
+		fprintf(output, "! %" PRIu64 " collectives were found of one rank only\n",
+			waits->alone);
+	}
 	if (waits->lost > 0) {
 		fprintf(output, "! %" PRIu64 " records are missing: waits in them are not here\n",
 			waits->lost);
@@ -170,6 +193,10 @@ int hk_wait_table_write_text(const struct hk_waits *waits, FILE *output, bool co
 {
 	int r = 0;
 
+	if (waits->damaged) {
+		fputs("! records are damaged: their calls cannot be matched\n", output);
+		return ferror(output) ? -EIO : 0;
+	}
 	if (waits->count == 0) {
 		fputs("no rank waited for another one, as far as calls were recorded\n", output);
 	} else {
@@ -208,7 +235,9 @@ int hk_wait_table_write_json(const struct hk_waits *waits, FILE *output)
 	hk_json_uint(&json, "messages", waits->messages);
 	hk_json_uint(&json, "collectives", waits->collectives);
 	hk_json_uint(&json, "doubtful_collectives", waits->doubtful);
+	hk_json_uint(&json, "lone_collectives", waits->alone);
 	hk_json_uint(&json, "missing_records", waits->lost);
+	hk_json_bool(&json, "damaged", waits->damaged);
 	hk_json_uint(&json, "waits_without_row", waits->left_out);
 	hk_json_close(&json, '}');
 	fputc('\n', output);

@@ -30,6 +30,7 @@ struct sent {
 	bool blocks;
 	uint64_t start_ns, end_ns; /* end_ns: 0 while it is open */
 	uint64_t receive_ns;	   /* start of its receive; 0: not known yet */
+	uint64_t error_ns;	   /* of both clocks, once the receive is known */
 	int32_t receiver;
 	UT_hash_handle hh; /* in the order of their starts */
 };
@@ -116,8 +117,7 @@ static const struct hk_collective_part *awaited_in(const struct hk_collective *c
 static bool waits_for(const struct hk_collective *collective, const struct hk_collective_part *part,
 		      const struct hk_collective_part *awaited)
 {
-	return part != awaited && part->end_ns > 0 &&
-	       (collective->pattern != HK_WAIT_EARLY_REDUCE || part->is_root);
+	return part != awaited && (collective->pattern != HK_WAIT_EARLY_REDUCE || part->is_root);
 }
 
 /* Whether a rank left COLLECTIVE before the one that it waits for had entered it: then these are
@@ -141,6 +141,10 @@ static int collective_take(void *context, const struct hk_collective *collective
 	struct hk_exporter *exporter = context;
 	const struct hk_collective_part *awaited = awaited_in(collective);
 
+	if (collective->count < 2) {
+		exporter->waits->alone++;
+		return 0;
+	}
 	exporter->waits->collectives++;
 	if (!awaited || contradicts(collective, awaited)) {
 		exporter->waits->doubtful += awaited != NULL;
@@ -185,6 +189,7 @@ static int collective_enter(struct hk_exporter *exporter, const struct hk_export
 	    .rank = thread->process->rank,
 	    .is_root = is_root(thread, slice),
 	    .start_ns = slice->start_ns,
+	    .end_ns = slice->end_ns,
 	    .error_ns = thread->process->clock_error_ns,
 	};
 	const char *function = name_of(exporter, slice->site->function);
@@ -208,18 +213,20 @@ static void sent_forget(struct hk_exporter *exporter, struct sent *sent)
 static int sent_add(struct hk_exporter *exporter, const struct hk_export_thread *thread,
 		    const struct hk_slice *slice)
 {
-	struct sent *sent = calloc(1, sizeof(*sent));
+	const char *function = name_of(exporter, slice->site->function);
+	struct sent *sent = function ? calloc(1, sizeof(*sent)) : NULL;
 
 	if (!sent) {
 		return -ENOMEM;
 	}
 	*sent = (struct sent){.id = slice->flow_out,
 			      .rank = thread->process->rank,
-			      .function = name_of(exporter, slice->site->function),
+			      .function = function,
+			      .error_ns = thread->process->clock_error_ns,
 			      .blocks = hk_wait_blocks(slice->site->function),
 			      .start_ns = slice->start_ns};
 	HASH_ADD(hh, exporter->sent, id, sizeof(sent->id), sent);
-	if (!sent->hh.tbl || !sent->function) {
+	if (!sent->hh.tbl) {
 		free(sent);
 		return -ENOMEM;
 	}
@@ -240,7 +247,8 @@ static struct sent *sent_of(struct hk_exporter *exporter, uint64_t id)
 /* Adds what SENT, which has ended, waited for its receive, and forgets it. */
 static void receiver_add(struct hk_exporter *exporter, struct sent *sent)
 {
-	if (sent->blocks && sent->receive_ns > sent->start_ns && sent->end_ns >= sent->receive_ns) {
+	if (sent->blocks && sent->receive_ns > sent->start_ns + sent->error_ns &&
+	    sent->end_ns >= sent->receive_ns) {
 		const struct hk_wait_row wait = {
 		    .pattern = HK_WAIT_LATE_RECEIVER,
 		    .function = sent->function,
@@ -286,6 +294,7 @@ static int arrivals_add(struct hk_exporter *exporter, const struct hk_export_thr
 		}
 		sent->receive_ns = slice->start_ns;
 		sent->receiver = thread->process->rank;
+		sent->error_ns += thread->process->clock_error_ns;
 		if (sent->end_ns > 0) {
 			receiver_add(exporter, sent);
 		}
@@ -338,10 +347,6 @@ static int waits_open(struct hk_exporter *exporter, struct hk_export_thread *thr
 static int waits_close(struct hk_exporter *exporter, struct hk_export_thread *thread,
 		       const struct hk_slice *slice)
 {
-	if (slice->flow_joint) {
-		hk_collectives_leave(exporter->collectives, slice->flow_joint,
-				     thread->process->rank, slice->end_ns);
-	}
 	if (slice->flow_out) {
 		sent_close(exporter, slice);
 	}
@@ -425,7 +430,13 @@ int hk_waits_read(const Hk__Snapshot *snapshot, const char *directory, struct hk
 		return rc;
 	}
 	ret_waits->lost = result.lost + result.shed + result.elsewhere;
-	return result.damaged > 0 ? -EBADMSG : 0;
+	if (result.damaged > 0) {
+		/* Calls behind a gap would be matched with others than their own. */
+		ret_waits->damaged = true;
+		ret_waits->count = 0;
+		return -EBADMSG;
+	}
+	return 0;
 }
 
 void hk_waits_fini(struct hk_waits *waits)

@@ -5,6 +5,9 @@
 #ifndef HK_CLI_WAITS_WAITS_H
 #define HK_CLI_WAITS_WAITS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "cli/waits/pattern.h"
 #include "report/model/strings.h"
 #include "schema/wire.pb-c.h"
@@ -27,11 +30,13 @@ struct hk_waits {
 	uint64_t messages;    /* matched */
 	uint64_t collectives; /* matched, with more than one rank */
 	uint64_t doubtful;    /* of these: their times contradict each other */
+	uint64_t alone;	      /* collectives of which one rank's call was found */
 	uint64_t lost;	      /* records that are missing: their calls are not matched */
+	bool damaged;	      /* records cannot be read: there are no rows */
 };
 
-/* Reads the calls of SNAPSHOT's job, whose files lie in DIRECTORY. Returns 0, -EBADMSG if some were
- * damaged and the rest is there, or -errno. To be freed with hk_waits_fini in every case. */
+/* Reads the calls of SNAPSHOT's job, whose files lie in DIRECTORY. Returns 0, -EBADMSG if some
+ * records are damaged, or -errno. To be freed with hk_waits_fini in every case. */
 int hk_waits_read(const Hk__Snapshot *snapshot, const char *directory, struct hk_waits *ret_waits);
 void hk_waits_fini(struct hk_waits *waits);
 

@@ -8,13 +8,17 @@ With RUNS two ranks run, which lose their processors rarely, and the sums over a
 """
 import collections
 import csv
+import glob
 import io
 import json
+import os
+import shutil
 
 from harness import RANKS, expect, expect_true, main
 
 STEPS = 64
 SHARE = 0.02
+INSIDE = 600  # bytes into a file of records: in the first chunk, behind its head
 COLLECTIVES = {"MPI_Barrier": "barrier", "MPI_Allreduce": "all-to-all", "MPI_Alltoall": "all-to-all", "MPI_Bcast": "late-broadcast",
                "MPI_Reduce": "early-reduce"}
 SENDS = ("MPI_Send", "MPI_Ssend")
@@ -114,6 +118,25 @@ def compare(run, steps, seed, ranks):
     return job, report, sums_of(model(parts)), sums_of(model(recorded[:steps]))
 
 
+def check_damage(run, job):
+    """Calls behind damaged records would be matched with others than their own: there are no waits then, and the exit status says so."""
+    copy = run.path("damaged")
+    shutil.copytree(job, copy)
+    with open(glob.glob(os.path.join(copy, "*.chunks"))[0], "r+b") as file:
+        file.seek(INSIDE)
+        file.write(bytes(byte ^ 0x55 for byte in range(100)))
+    for words in (("report", copy, "--by", "wait", "--format", "json"), ("report", copy, "--by", "wait"), ("why", copy)):
+        done = run.cli(*words, check=False)
+        expect(f"exit of {words[0]} with damaged records", done.returncode, 1)
+        if "json" in words:
+            answer = json.loads(done.stdout)
+            expect("no waits, and why", (answer["waits"], answer["damaged"]), ([], True))
+        elif "report" in words:
+            expect_true(f"damage in the text: {done.stdout}", "records are damaged" in done.stdout)
+        else:
+            expect_true(f"damage on stderr: {done.stderr}", "damaged" in done.stderr)
+
+
 def test(run, steps=STEPS, runs=0):
     by_program, by_hooktrace = collections.Counter(), collections.Counter()
     for seed in range(int(runs) or 1):
@@ -133,6 +156,7 @@ def test(run, steps=STEPS, runs=0):
     for pattern in {row["pattern"] for row in report["waits"]}:
         expect_true(f"{pattern} in the text: {text}", f"\n{pattern} " in text)
     expect_true(f"what was matched: {text}", f"{report['messages']} messages and {report['collectives']} collectives were matched" in text)
+    check_damage(run, job)
     run.trace("true", store="none", options=("-q", "--job", "none"))
     expect_true("a job without waits", "no rank waited" in run.cli("report", run.path("none", "none"), "--by", "wait").stdout)
 

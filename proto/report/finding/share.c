@@ -3,7 +3,7 @@
 
 static double wall_of(const struct hk_report_rank *rank)
 {
-	return rank->end_ns > rank->start_ns ? (double)(rank->end_ns - rank->start_ns) : 0;
+	return rank->end_ns > rank->start_ns ? (double)rank->end_ns - (double)rank->start_ns : 0;
 }
 
 double hk_report_wall_ns(const struct hk_report *report)

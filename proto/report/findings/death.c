@@ -68,8 +68,13 @@ static enum sign sign_of(const struct hk_report *report, const struct hk_report_
 	if (strcmp(end->kind, "vanished") == 0) {
 		return SIGN_VANISHED;
 	}
-	bool requested = is_signal(end, SIGTERM) || is_signal(end, SIGINT) ||
-			 is_signal(end, SIGHUP) || (is_signal(end, SIGKILL) && kills_many(report));
+	/* Also those that schedulers send before a limit, and that of a launcher's closed pipe. */
+	static const int requests[] = {SIGTERM, SIGINT,	 SIGHUP,  SIGPIPE,
+				       SIGXCPU, SIGUSR1, SIGUSR2, SIGALRM};
+	bool requested = is_signal(end, SIGKILL) && kills_many(report);
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		requested |= is_signal(end, requests[i]);
+	}
 	return requested ? SIGN_REQUESTED : SIGN_CRASH;
 }
 
@@ -92,6 +97,18 @@ static size_t together_with(const struct hk_report *report, const struct hk_repo
 		count += is_death(report, rank) &&
 			 sign_of(report, rank) == sign_of(report, first) &&
 			 (double)rank->end_ns - (double)first->end_ns <= TOGETHER_NS;
+	}
+	return count;
+}
+
+/* Returns how many ranks died not earlier than FIRST, without FIRST. */
+static size_t later_than(const struct hk_report *report, const struct hk_report_rank *first)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		const struct hk_report_rank *rank = &report->ranks[i];
+		count += rank != first && is_death(report, rank) && rank->end_ns >= first->end_ns;
 	}
 	return count;
 }
@@ -192,15 +209,17 @@ void hk_death_add(struct hk_findings *findings, const struct hk_report *report)
 	    first && (sign_of(report, first) == SIGN_CRASH || together_with(report, first) == 1);
 	if (first && !sure) {
 		/* All were ended, by a user or a scheduler, or after the death of one of them. */
-		first = count == report->rank_count ? only_one_apart(report) : NULL;
+		bool unseen = sign_of(report, first) != SIGN_REQUESTED;
+		first = unseen && count == report->rank_count ? only_one_apart(report) : NULL;
 	}
 	if (!first) {
 		return;
 	}
 	end_text(&first->exit, end, sizeof(end));
-	if (count > 1) {
-		snprintf(others, sizeof(others), ", before %zu other%s", count - 1,
-			 count == 2 ? "" : "s");
+	size_t later = later_than(report, first);
+	if (later > 0) {
+		snprintf(others, sizeof(others), ", before %zu other%s", later,
+			 later == 1 ? "" : "s");
 	}
 	hk_finding_add(findings, HK_TOPIC_PROGRESS, HK_WEIGHT_FINDING,
 		       "rank %" PRId32 " %s at %s%s", first->rank, end,

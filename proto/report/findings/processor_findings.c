@@ -38,8 +38,8 @@ void hk_findings_add_processors(const struct hk_report *report, struct hk_findin
 		double own_ns = waiting_of(report, rank);
 		waiting_ns += own_ns;
 		cpu_ns += (double)rank->cpu_ns;
-		waiting +=
-		    own_ns >= WAITING_SHARE_OF_RANK * (double)(rank->end_ns - rank->start_ns);
+		waiting += own_ns >=
+			   WAITING_SHARE_OF_RANK * ((double)rank->end_ns - (double)rank->start_ns);
 	}
 	if (report->rank_count < 2 || waiting_ns < WAITING_NS ||
 	    waiting_ns < WAITING_SHARE * wall_ns || 2 * waiting < report->rank_count) {

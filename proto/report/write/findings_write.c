@@ -9,7 +9,8 @@
 #include "text/quantity.h"
 
 #define ID_COLUMNS 64
-#define WIDTH 100u /* columns of a line, before its indent */
+#define COST_MOST 1.8e19 /* ns, below 2^64 */
+#define WIDTH 100u	 /* columns of a line, before its indent */
 
 /* Returns the cost of FINDING as a share of the time of all ranks. */
 static double share_of(const struct hk_finding *finding, const struct hk_report *report)
@@ -65,7 +66,9 @@ static void finding_json(const struct hk_finding *finding, const struct hk_repor
 	text_json(json, "function", finding->function);
 	lines_json(json, "stack", finding->stack);
 	if (costs) {
-		hk_json_uint(json, "cost_ns", (uint64_t)finding->cost_ns);
+		hk_json_uint(json, "cost_ns",
+			     finding->cost_ns < COST_MOST ? (uint64_t)finding->cost_ns
+							  : UINT64_MAX);
 		hk_json_double(json, "share", bits);
 	} else {
 		hk_json_null(json, "cost_ns");

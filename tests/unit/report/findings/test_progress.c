@@ -274,6 +274,22 @@ static void test_ranks_that_were_all_ended_have_no_culprit(void **state)
 	expect(&maker, "");
 }
 
+static void test_a_signal_of_schedulers_and_launchers_is_no_crash(void **state)
+{
+	struct maker maker;
+	(void)state;
+	fill(&maker, 2);
+	enter(&maker, 0, "mpi", "MPI_Allreduce", 8, 1);
+	end(&maker, 0, HK__EXIT_KIND__EXIT_SIGNAL, SIGTERM, 30);
+	end(&maker, 1, HK__EXIT_KIND__EXIT_SIGNAL, SIGTERM, 30);
+	expect(&maker, "");
+	fill(&maker, 3);
+	end(&maker, 0, HK__EXIT_KIND__EXIT_EXITED, 195, 30);
+	end(&maker, 1, HK__EXIT_KIND__EXIT_SIGNAL, SIGPIPE, 30);
+	end(&maker, 2, HK__EXIT_KIND__EXIT_EXITED, 195, 30);
+	expect(&maker, "");
+}
+
 static void test_a_rank_that_vanished_from_waiting_ones_is_named(void **state)
 {
 	struct maker maker;
@@ -316,6 +332,7 @@ int main(void)
 	    cmocka_unit_test(test_a_crash_is_named_before_those_that_were_ended_for_it),
 	    cmocka_unit_test(test_the_one_rank_that_was_killed_is_named),
 	    cmocka_unit_test(test_ranks_that_were_all_ended_have_no_culprit),
+	    cmocka_unit_test(test_a_signal_of_schedulers_and_launchers_is_no_crash),
 	    cmocka_unit_test(test_a_rank_that_vanished_from_waiting_ones_is_named),
 	    cmocka_unit_test(test_an_end_that_a_program_chose_is_no_death),
 	};
