@@ -44,8 +44,12 @@ struct hk_command {
 	X(env)         \
 	X(doctor)
 
+/* Subcommands that hooktrace's own programs start; the help does not show them. */
+#define HK_COMMANDS_INTERNAL(X) X(make_pages)
+
 #define HK_COMMAND_DECLARE(name) extern const struct hk_command hk_command_##name;
 HK_COMMANDS(HK_COMMAND_DECLARE)
+HK_COMMANDS_INTERNAL(HK_COMMAND_DECLARE)
 
 /* Options for the connection to a collector, --collector URL and others. Every command's argp has
  * it as a child. */

@@ -14,6 +14,8 @@ const char *argp_program_version = "hookcli " HK_VERSION;
 #define ENTRY(name) &hk_command_##name,
 static const struct hk_command *const commands[] = {HK_COMMANDS(ENTRY)};
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+static const struct hk_command *const internal[] = {HK_COMMANDS_INTERNAL(ENTRY)};
+#define INTERNAL_COUNT (sizeof(internal) / sizeof(internal[0]))
 
 static void help(FILE *output)
 {
@@ -124,6 +126,9 @@ static int run(int argc, char **argv)
 		return write_manual(argv[1], argv[2]);
 	}
 	const struct hk_command *command = find(argv[1]);
+	for (size_t i = 0; !command && i < INTERNAL_COUNT; i++) {
+		command = strcmp(internal[i]->manual.name, argv[1]) == 0 ? internal[i] : NULL;
+	}
 	return command ? call(command, argc - 1, argv + 1) : unknown(argv[1]);
 }
 

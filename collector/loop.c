@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/http/http.h"
 #include "collector/level/governor.h"
 #include "collector/level/rules.h"
 #include "collector/lifecycle/discovery.h"
@@ -25,7 +26,6 @@
 #include "collector/lifecycle/untraced.h"
 #include "collector/link/leaf.h"
 #include "collector/link/peers.h"
-#include "collector/metrics/http.h"
 #include "collector/metrics/page.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"
@@ -53,7 +53,7 @@
 #define TRIM_NS (60 * SECOND_NS)
 #define USAGE_FIRST_NS (50u * MS_NS)
 
-#define FIXED_FDS 6 /* signals, inotify, requests, root, HTTP, names; then pidfds */
+#define FIXED_FDS 7 /* signals, inotify, requests, root, HTTP, names, pages; then pidfds */
 
 struct loop {
 	struct hk_collector *collector;
@@ -276,6 +276,7 @@ static int prepare_fds(struct loop *loop, size_t *ret_count)
 	    (struct pollfd){collector->leaf ? hk_leaf_fd(collector->leaf) : -1, POLLIN, 0};
 	loop->fds[4] = (struct pollfd){hk_http_fd(collector->http), POLLIN, 0};
 	loop->fds[5] = (struct pollfd){hk_naming_fd(collector->naming), POLLIN, 0};
+	loop->fds[6] = (struct pollfd){hk_http_live_fd(collector->http), POLLIN, 0};
 	size_t count = FIXED_FDS;
 	struct hk_process *process, *next;
 	HASH_ITER (hh, collector->processes, process, next) {
@@ -414,7 +415,8 @@ static void step(struct loop *loop)
 		loop->next_pass_ns = next < loop->next_pass_ns ? next : loop->next_pass_ns;
 		close_soon(loop, now);
 	}
-	if (loop->fds[4].revents != 0 || hk_http_waits(collector->http)) {
+	if (loop->fds[4].revents != 0 || loop->fds[6].revents != 0 ||
+	    hk_http_waits(collector->http)) {
 		hk_http_run(collector, collector->http);
 	}
 	if (now >= loop->next_save_ns) {

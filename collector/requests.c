@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "collector/http/http.h"
 #include "collector/job/disk_reserve.h"
 #include "collector/left_out.h"
 #include "collector/level/rules.h"
@@ -25,7 +26,6 @@
 #include "collector/link/leaf.h"
 #include "collector/link/node.h"
 #include "collector/link/peers.h"
-#include "collector/metrics/http.h"
 #include "collector/model/collector.h"
 #include "collector/model/fields.h"
 #include "collector/model/job.h"

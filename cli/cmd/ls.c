@@ -1,6 +1,5 @@
 /* hookcli ls: lists the jobs of the running collectors, in the store and in the current
  * directory. */
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -11,30 +10,16 @@
 
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/job/collector_client.h"
 #include "cli/job/collectors.h"
 #include "cli/job/job.h"
-#include "cli/job/job_summary.h"
+#include "cli/job/job_list.h"
 #include "cli/option.h"
 #include "settings/settings.h"
 #include "text/name.h"
 #include "text/quantity.h"
 #include "text/table.h"
 
-#define JOBS_MAX 4096u
 #define ID_COLUMNS 255
-
-struct entry {
-	char *id, *state, *command, *directory;
-	uint64_t start_unix_ns, duration_ns;
-	int32_t world_size;
-	bool live;
-};
-
-struct list {
-	struct entry entries[JOBS_MAX];
-	size_t count;
-};
 
 enum style { STYLE_TABLE, STYLE_JSON, STYLE_IDS };
 
@@ -81,146 +66,12 @@ static const struct argp argp = {
     .children = hk_option_children,
 };
 
-/* Adds a copy of ENTRY unless the list has its directory, is full, or memory is short. */
-static void add(struct list *list, const struct entry *entry)
-{
-	struct entry own = *entry;
-	char *directory = realpath(entry->directory, NULL);
-
-	if (!directory) {
-		directory = strdup(entry->directory);
-	}
-	for (size_t i = 0; directory && i < list->count; i++) {
-		if (strcmp(list->entries[i].directory, directory) == 0) {
-			free(directory);
-			return;
-		}
-	}
-	own.id = strdup(entry->id);
-	own.state = strdup(entry->state);
-	own.command = strdup(entry->command);
-	own.directory = directory;
-	if (list->count == JOBS_MAX || !own.id || !own.state || !own.command || !directory) {
-		free(own.id);
-		free(own.state);
-		free(own.command);
-		free(own.directory);
-		return;
-	}
-	list->entries[list->count++] = own;
-}
-
-static void list_fini(struct list *list)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		free(list->entries[i].id);
-		free(list->entries[i].state);
-		free(list->entries[i].command);
-		free(list->entries[i].directory);
-	}
-	free(list);
-}
-
-static void add_jobs(struct list *list, const Hk__Response *response)
-{
-	for (size_t i = 0; i < response->n_jobs; i++) {
-		const Hk__Job *job = response->jobs[i];
-		struct entry entry = {
-		    .id = job->id,
-		    .state = job->closed ? job->exit : (char *)"running",
-		    .command = job->command,
-		    .directory = *job->whole ? job->whole : job->directory,
-		    .start_unix_ns = job->start_unix_ns,
-		    .duration_ns = job->duration_ns,
-		    .world_size = job->world_size,
-		    .live = !job->closed,
-		};
-		add(list, &entry);
-	}
-}
-
-/* Adds the jobs of the running collectors. A missing collector is an error only for --collector,
- * because there may be jobs on disk. */
-static int add_collectors(struct list *list)
-{
-	static struct hk_collectors collectors;
-	Hk__ListRequest what = HK__LIST_REQUEST__INIT;
-
-	hk_collectors_find(&collectors);
-	for (size_t i = 0; i < collectors.count; i++) {
-		Hk__Request request = HK__REQUEST__INIT;
-		Hk__Response *response;
-		int r;
-		request.what_case = HK__REQUEST__WHAT_LIST;
-		request.list = &what;
-		if (hk_command_setting("collector")) {
-			int code = hk_collectors_request(&request, &response);
-			if (code != HK_EXIT_DONE) {
-				return code;
-			}
-		} else if ((r = hk_client_call(collectors.url[i], &request, 2000, &response)) < 0) {
-			if (r == -ETIMEDOUT) {
-				hk_client_failed(collectors.url[i], r);
-			}
-			continue;
-		}
-		add_jobs(list, response);
-		hk__response__free_unpacked(response, NULL);
-	}
-	return HK_EXIT_DONE;
-}
-
-static void add_directory(struct list *list, const char *path)
-{
-	struct hk_job_summary card;
-
-	if (hk_job_summary_read(path, &card) < 0) {
-		return;
-	}
-	bool ended = card.end_unix_ns > card.start_unix_ns;
-	struct entry entry = {
-	    .id = card.id,
-	    .state = card.closed ? card.exit : (char *)"open",
-	    .command = card.command,
-	    .directory = (char *)path,
-	    .start_unix_ns = card.start_unix_ns,
-	    .duration_ns = ended ? card.end_unix_ns - card.start_unix_ns : 0,
-	    .world_size = card.world_size,
-	};
-	add(list, &entry);
-	hk_job_summary_fini(&card);
-}
-
-static void add_store(struct list *list, const char *store, const char *prefix)
-{
-	DIR *directory = opendir(store);
-
-	for (struct dirent *entry; directory && (entry = readdir(directory));) {
-		char path[PATH_MAX];
-		if (entry->d_name[0] != '.' && strcmp(entry->d_name, HK_JOB_LAST) != 0 &&
-		    strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
-		    snprintf(path, sizeof(path), "%s/%s", store, entry->d_name) < PATH_MAX) {
-			add_directory(list, path);
-		}
-	}
-	if (directory) {
-		closedir(directory);
-	}
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	return x->start_unix_ns < y->start_unix_ns ? -1 : x->start_unix_ns > y->start_unix_ns;
-}
-
-static int write_json(const struct list *list)
+static int write_json(const struct hk_job_list *list)
 {
 	json_t *root = json_array();
 
 	for (size_t i = 0; i < list->count; i++) {
-		const struct entry *entry = &list->entries[i];
+		const struct hk_job_entry *entry = &list->entries[i];
 		char *texts[4] = {hk_name_utf8(entry->id), hk_name_utf8(entry->state),
 				  hk_name_utf8(entry->command), hk_name_utf8(entry->directory)};
 		json_array_append_new(
@@ -239,13 +90,13 @@ static int write_json(const struct list *list)
 	return r == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
 }
 
-static int write_table(const struct list *list)
+static int write_table(const struct hk_job_list *list)
 {
 	struct hk_table *table =
 	    hk_table_new("<job:40|<state|>ranks|<started|>time|<command:40|<directory:80");
 
 	for (size_t i = 0; i < list->count; i++) {
-		const struct entry *entry = &list->entries[i];
+		const struct hk_job_entry *entry = &list->entries[i];
 		char started[32] = "-", duration[HK_QUANTITY_BYTES];
 		time_t seconds = (time_t)(entry->start_unix_ns / 1000000000u);
 		struct tm local;
@@ -267,7 +118,7 @@ static int write_table(const struct list *list)
 	return r == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
 }
 
-static int write_ids(const struct list *list)
+static int write_ids(const struct hk_job_list *list)
 {
 	char id[HK_NAME_BYTES(ID_COLUMNS)];
 
@@ -278,10 +129,10 @@ static int write_ids(const struct list *list)
 	return HK_EXIT_DONE;
 }
 
-static int fill(struct list *list, const struct arguments *arguments)
+static int fill(struct hk_job_list *list, const struct arguments *arguments)
 {
 	char store[PATH_MAX];
-	int code = arguments->store ? HK_EXIT_DONE : add_collectors(list);
+	int code = arguments->store ? HK_EXIT_DONE : hk_job_list_add_collectors(list);
 
 	if (code != HK_EXIT_DONE) {
 		return code;
@@ -291,16 +142,16 @@ static int fill(struct list *list, const struct arguments *arguments)
 			hk_error("cannot read %s: %s", store, strerror(errno));
 			return HK_EXIT_ABSENT;
 		}
-		add_store(list, store, "");
+		hk_job_list_add_store(list, store, "");
 	}
 	if (!arguments->store) {
-		add_store(list, ".", HK_JOB_HERE);
+		hk_job_list_add_store(list, ".", HK_JOB_HERE);
 	}
-	qsort(list->entries, list->count, sizeof(list->entries[0]), by_start);
+	hk_job_list_sort(list);
 	return HK_EXIT_DONE;
 }
 
-static int write_list(const struct list *list, enum style style)
+static int write_list(const struct hk_job_list *list, enum style style)
 {
 	switch (style) {
 	case STYLE_JSON:
@@ -323,7 +174,7 @@ static int run(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
 		return HK_EXIT_USAGE;
 	}
-	struct list *list = calloc(1, sizeof(*list));
+	struct hk_job_list *list = hk_job_list_new();
 	if (!list) {
 		hk_error("out of memory");
 		return HK_EXIT_FAILED;
@@ -332,7 +183,7 @@ static int run(int argc, char **argv)
 	if (code == HK_EXIT_DONE) {
 		code = hk_command_output_close(stdout, write_list(list, arguments.style));
 	}
-	list_fini(list);
+	hk_job_list_free(list);
 	return code;
 }
 

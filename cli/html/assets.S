@@ -25,6 +25,7 @@ BEGIN(script)
 	.incbin "dygraph.js"
 	.incbin "format.js"
 	.incbin "element.js"
+	.incbin "keep.js"
 	.incbin "data.js"
 	.incbin "theme.js"
 	.incbin "tip.js"
@@ -43,6 +44,29 @@ BEGIN(script)
 	.incbin "main.js"
 END(script)
 
+BEGIN(still_script)
+	.incbin "still.js"
+END(still_script)
+
+BEGIN(live_script)
+	.incbin "live.js"
+END(live_script)
+
+BEGIN(jobs_page)
+	.incbin "head.html"
+	.incbin "jobs.html"
+	.incbin "tail.html"
+END(jobs_page)
+
+BEGIN(jobs_script)
+	.incbin "format.js"
+	.incbin "element.js"
+	.incbin "keep.js"
+	.incbin "theme.js"
+	.incbin "table.js"
+	.incbin "jobs.js"
+END(jobs_script)
+
 BEGIN(compare_page)
 	.incbin "head.html"
 	.incbin "compare.html"
@@ -52,6 +76,7 @@ END(compare_page)
 BEGIN(compare_script)
 	.incbin "format.js"
 	.incbin "element.js"
+	.incbin "keep.js"
 	.incbin "theme.js"
 	.incbin "table.js"
 	.incbin "compare.js"
@@ -66,6 +91,7 @@ END(precision_page)
 BEGIN(precision_script)
 	.incbin "format.js"
 	.incbin "element.js"
+	.incbin "keep.js"
 	.incbin "theme.js"
 	.incbin "table.js"
 	.incbin "precision.js"

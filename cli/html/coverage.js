@@ -1,5 +1,5 @@
 /* coverage: what the agent reached, and every process that was seen. */
-hk.coverage = (() => {
+hk.views.coverage = () => {
 	const { html, head } = hk.element;
 	const { format, data } = hk;
 	const number = (title, key, about) => ({ title, about, value: (row) => row[key], show: (row) => format.count(row[key]) });
@@ -38,4 +38,4 @@ hk.coverage = (() => {
 	}
 
 	return { draw };
-})();
+};

@@ -1,6 +1,5 @@
-/* data: the job's document, and what several views ask of it. */
-hk.data = (() => {
-	const all = JSON.parse(document.getElementById("data").textContent);
+/* data: what several views ask of the job's document ALL. */
+hk.read = (all) => {
 	const wall = (rank) => Math.max(0, (rank.end_ns ?? all.job.duration_ns) - rank.start_ns);
 
 	const walls = all.ranks.map(wall);
@@ -35,4 +34,4 @@ hk.data = (() => {
 		start: Math.min(0, ...all.ranks.map((rank) => rank.start_ns)),
 		end: Math.max(1, ...all.ranks.map((rank) => rank.end_ns ?? all.job.duration_ns)),
 	};
-})();
+};

@@ -1,5 +1,5 @@
 /* domains: how each rank spent its time, by domain of the calls. */
-hk.domains = (() => {
+hk.views.domains = () => {
 	const { html, svg, head } = hk.element;
 	const { format, data, theme } = hk;
 	const LINES = 24; /* ranks that have a line of their own; more are columns */
@@ -65,4 +65,4 @@ hk.domains = (() => {
 	}
 
 	return { draw };
-})();
+};

@@ -27,11 +27,11 @@ hk.element = (() => {
 			tools.length ? html("div", { class: "tools" }, ...tools) : null);
 	}
 
-	/* One of several: [[value, text]...]; calls CHOSEN with the value, first one first. */
-	function choice(label, options, chosen) {
+	/* One of several: [[value, text]...], of which NOW is chosen; calls CHOSEN with another one's value. */
+	function choice(label, options, now, chosen) {
 		const group = html("div", { class: "choice", role: "radiogroup", "aria-label": label });
-		const buttons = options.map(([value, text], index) => html("button", {
-			type: "button", role: "radio", "aria-checked": String(index === 0), "data-value": value,
+		const buttons = options.map(([value, text]) => html("button", {
+			type: "button", role: "radio", "aria-checked": String(value === now), "data-value": value,
 			onclick: (event) => {
 				buttons.forEach((button) => button.setAttribute("aria-checked", String(button === event.currentTarget)));
 				chosen(value);

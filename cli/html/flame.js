@@ -1,12 +1,12 @@
 /* flame: from where functions were called, as a flame graph: callers above, the called function last, the width is time or calls. */
-hk.flame = (() => {
+hk.views.flame = (kept) => {
 	const { html, head, choice } = hk.element;
 	const { format, data, theme } = hk;
 	const ROW = 18;
 	const LEAST = 0.6; /* pixels of the narrowest frame that is drawn */
 	const LETTERS = 28; /* pixels of the narrowest frame with words */
 	const stacks = data.stacks;
-	const state = { weight: "total", domain: "", functionAt: -1, group: -1, words: "", zoom: null, at: null };
+	const state = kept({ weight: "total", domain: "", functionAt: -1, group: -1, words: "", zoom: null, at: null });
 	let board, canvas, context, said, found, root, shown = [];
 
 	/* ---- the tree of what is chosen ---- */
@@ -230,9 +230,9 @@ hk.flame = (() => {
 	}
 
 	/* One of many, with "all" first. */
-	function picker(label, options, pick) {
+	function picker(label, options, now, pick) {
 		return html("select", { "aria-label": label, onchange: (event) => { pick(event.target.value); change(); } },
-			...options.map(([value, text]) => html("option", { value }, text)));
+			...options.map(([value, text]) => html("option", { value, selected: value === now }, text)));
 	}
 
 	function tools() {
@@ -240,11 +240,11 @@ hk.flame = (() => {
 		const names = stacks.functions.map((one, at) => [at, format.name(one.name)]).sort((a, b) => a[1].localeCompare(b[1]));
 		const groups = groupsSeen();
 		return [
-			choice("Width", [["total", "Time"], ["calls", "Calls"]], (weight) => { state.weight = weight; change(); }),
-			domains.length > 1 ? picker("Domain", [["", "all domains"], ...domains.map((one) => [one, one])], (domain) => { state.domain = domain; }) : null,
-			names.length > 1 ? picker("Function", [[-1, "all functions"], ...names], (at) => { state.functionAt = Number(at); }) : null,
-			groups.length > 1 ? picker("Ranks", [[-1, "all ranks"], ...groups.map((one) => [one, groupName(one)])], (group) => { state.group = Number(group); }) : null,
-			html("input", { type: "search", class: "filter", placeholder: "Search frames", "aria-label": "Search frames",
+			choice("Width", [["total", "Time"], ["calls", "Calls"]], state.weight, (weight) => { state.weight = weight; change(); }),
+			domains.length > 1 ? picker("Domain", [["", "all domains"], ...domains.map((one) => [one, one])], state.domain, (domain) => { state.domain = domain; }) : null,
+			names.length > 1 ? picker("Function", [[-1, "all functions"], ...names], state.functionAt, (at) => { state.functionAt = Number(at); }) : null,
+			groups.length > 1 ? picker("Ranks", [[-1, "all ranks"], ...groups.map((one) => [one, groupName(one)])], state.group, (group) => { state.group = Number(group); }) : null,
+			html("input", { type: "search", class: "filter", placeholder: "Search frames", "aria-label": "Search frames", value: state.words,
 				oninput: (event) => { state.words = event.target.value.trim().toLowerCase(); paint(); } }),
 			html("button", { type: "button", class: "tool", onclick: () => zoom(root) }, "All"),
 		].filter(Boolean);
@@ -268,5 +268,5 @@ hk.flame = (() => {
 	}
 
 	/* `tree` and `seen` are for scripts: what is chosen, and where it is drawn. */
-	return { draw, paint, tree: () => root, seen: () => shown };
-})();
+	return { draw, paint, busy: () => state.zoom !== null || state.at !== null, tree: () => root, seen: () => shown };
+};

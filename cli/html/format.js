@@ -1,6 +1,6 @@
 /* format: numbers as people read them. Every other script of the page hangs on the one name `hk`. */
 "use strict";
-const hk = {};
+const hk = { views: {} };
 
 hk.format = (() => {
 	const digits = (value) => (value >= 100 ? 0 : value >= 10 ? 1 : 2);

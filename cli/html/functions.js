@@ -1,5 +1,5 @@
 /* functions: the table of functions, and what is known of each. */
-hk.functions = (() => {
+hk.views.functions = () => {
 	const { html, head, swatch } = hk.element;
 	const { format, data, theme } = hk;
 
@@ -83,4 +83,4 @@ hk.functions = (() => {
 	}
 
 	return { draw };
-})();
+};

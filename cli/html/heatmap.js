@@ -1,5 +1,5 @@
 /* heatmap: ranks across, functions down, a colour for each pair; the cursor keys move through it. */
-hk.heatmap = (() => {
+hk.views.heatmap = (kept) => {
 	const { html, head, choice } = hk.element;
 	const { format, data, theme } = hk;
 	const LABELS = 210;
@@ -7,7 +7,7 @@ hk.heatmap = (() => {
 	const TOP = 22;
 	const FIRST = 30; /* functions before "show all" */
 	const count = data.ranks.length;
-	const state = { metric: "share", all: false, at: null };
+	const state = kept({ metric: "share", all: false, at: null });
 	let canvas, context, cell, legend;
 
 	const value = (key, row, column) => data.cells[key][row * count + column];
@@ -176,11 +176,10 @@ hk.heatmap = (() => {
 			onblur: () => { state.at = null; hk.tip.hide(); paint(); },
 			"aria-label": "Ranks across, functions down. The cursor keys move from cell to cell and read it out." });
 		section.replaceChildren(head("Ranks × functions", "Main processes; the functions with most time first. A column that differs from the others is a rank that does.",
-			choice("Colour by", Object.entries(metrics).map(([name, metric]) => [name, metric.title]), (name) => { state.metric = name; paint(); })),
+			choice("Colour by", Object.entries(metrics).map(([name, metric]) => [name, metric.title]), state.metric, (name) => { state.metric = name; paint(); })),
 		legend, html("div", { class: "heat" }, canvas), foot());
-		state.metric = "share";
 		paint();
 	}
 
 	return { draw, paint: () => canvas && paint() };
-})();
+};

@@ -33,6 +33,8 @@ static int page_write(const struct hk_report *report, const struct hk_overview *
 	    .source_end = hk_html_page_end,
 	    .script = hk_html_script,
 	    .script_end = hk_html_script_end,
+	    .start = hk_html_still_script,
+	    .start_end = hk_html_still_script_end,
 	    .data = report_data,
 	    .subject = &subject,
 	};
@@ -77,8 +79,18 @@ static bool has_stacks(const Hk__Snapshot *snapshot)
 	return any;
 }
 
-int hk_html_write_job(const struct hk_report *report, const Hk__Snapshot *snapshot,
-		      const char *directory, uint64_t records, FILE *output)
+/* What a page has of records. */
+struct records {
+	struct hk_overview *overview;
+	struct hk_stack_rows stacks;
+	struct hk_kernel_rows kernels;
+	bool kernels_read;
+};
+
+/* A report without its timeline is better than no report: a job with unreadable files still has
+ * statistics. */
+static void records_read(struct records *read, const struct hk_report *report,
+			 const Hk__Snapshot *snapshot, const char *directory, uint64_t records)
 {
 	const struct hk_overview_options options = {.bins = bins_for(report->rank_count),
 						    .records = records,
@@ -86,24 +98,70 @@ int hk_html_write_job(const struct hk_report *report, const Hk__Snapshot *snapsh
 						    .report = report};
 	const struct hk_stack_options stack_options = {.groups = HK_HTML_STACK_GROUPS,
 						       .records = records};
-	struct hk_overview *overview = NULL;
-	struct hk_stack_rows stacks = {0};
-	struct hk_kernel_rows kernels = {0};
-	bool kernels_read = false;
 
-	/* A report without its timeline is better than no report: a job with unreadable files still
-	 * has statistics. */
-	if (directory && *directory) {
-		(void)hk_overview_new(snapshot, directory, &options, &overview);
-		kernels_read = has_kernels(snapshot, records) &&
-			       hk_kernel_rows_read(snapshot, directory, &kernels) == 0;
+	*read = (struct records){0};
+	if (!directory || !*directory) {
+		return;
 	}
-	if (directory && *directory && has_stacks(snapshot)) {
-		(void)hk_stack_rows_read(snapshot, directory, &stack_options, &stacks);
+	(void)hk_overview_new(snapshot, directory, &options, &read->overview);
+	read->kernels_read = has_kernels(snapshot, records) &&
+			     hk_kernel_rows_read(snapshot, directory, &read->kernels) == 0;
+	if (has_stacks(snapshot)) {
+		(void)hk_stack_rows_read(snapshot, directory, &stack_options, &read->stacks);
 	}
-	int r = page_write(report, overview, &stacks, kernels_read ? &kernels : NULL, output);
-	hk_kernel_rows_fini(&kernels);
-	hk_overview_free(overview);
-	hk_stack_rows_fini(&stacks);
+}
+
+static void records_fini(struct records *read)
+{
+	hk_kernel_rows_fini(&read->kernels);
+	hk_overview_free(read->overview);
+	hk_stack_rows_fini(&read->stacks);
+}
+
+int hk_html_write_job(const struct hk_report *report, const Hk__Snapshot *snapshot,
+		      const char *directory, uint64_t records, FILE *output)
+{
+	struct records read;
+
+	records_read(&read, report, snapshot, directory, records);
+	int r = page_write(report, read.overview, &read.stacks,
+			   read.kernels_read ? &read.kernels : NULL, output);
+	records_fini(&read);
 	return r;
+}
+
+int hk_html_write_data(const struct hk_report *report, const Hk__Snapshot *snapshot,
+		       const char *directory, uint64_t records, FILE *output)
+{
+	struct records read;
+
+	records_read(&read, report, snapshot, directory, records);
+	int r = hk_html_document_write(report, read.overview, &read.stacks,
+				       read.kernels_read ? &read.kernels : NULL, output);
+	records_fini(&read);
+	return r;
+}
+
+int hk_html_write_live(FILE *output)
+{
+	const struct hk_html_page page = {.source = hk_html_page,
+					  .source_end = hk_html_page_end,
+					  .script = hk_html_script,
+					  .script_end = hk_html_script_end,
+					  .start = hk_html_live_script,
+					  .start_end = hk_html_live_script_end,
+					  .live = true};
+
+	return hk_html_page_write(&page, output);
+}
+
+int hk_html_write_jobs(FILE *output)
+{
+	const struct hk_html_page page = {.source = hk_html_jobs_page,
+					  .source_end = hk_html_jobs_page_end,
+					  .script = hk_html_jobs_script,
+					  .script_end = hk_html_jobs_script_end,
+					  .live = true};
+
+	return hk_html_page_write(&page, output);
 }

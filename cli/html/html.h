@@ -20,4 +20,13 @@ int hk_html_write(const struct hk_report *report, const struct hk_overview *over
 int hk_html_write_job(const struct hk_report *report, const Hk__Snapshot *snapshot,
 		      const char *directory, uint64_t records, FILE *output);
 
+/* Writes only that page's document, for a page that is live. Returns the same. */
+int hk_html_write_data(const struct hk_report *report, const Hk__Snapshot *snapshot,
+		       const char *directory, uint64_t records, FILE *output);
+
+/* Write the pages of a running collector: of a job, and of the list of jobs. They ask their server
+ * for documents at their own path: "/jobs/ID/data" and "/jobs". Return 0, -EIO or -ENOMEM. */
+int hk_html_write_live(FILE *output);
+int hk_html_write_jobs(FILE *output);
+
 #endif

@@ -1,5 +1,5 @@
 /* job: what the job was, and the findings. */
-hk.job = (() => {
+hk.views.job = () => {
 	const { html, head } = hk.element;
 	const { format, data } = hk;
 	const titles = { divergence: "Numbers that went wrong", time: "Where time went", balance: "Balance", memory: "Memory", records: "What was lost",
@@ -10,8 +10,9 @@ hk.job = (() => {
 			return null; /* its end is unknown */
 		}
 		const good = /^(exit |exited )?0$/.test(job.exit);
-		const text = job.exit === "" ? "running when this was written" : format.name(job.exit);
-		const neutral = job.exit === "" || job.exit === "detached";
+		const running = job.exit === "" || job.exit === "running";
+		const text = !running ? format.name(job.exit) : data.live ? "running" : "running when this was written";
+		const neutral = running || job.exit === "detached";
 		return html("span", { class: `pill ${neutral ? "neutral" : good ? "good" : "bad"}` }, text);
 	}
 
@@ -108,4 +109,4 @@ hk.job = (() => {
 	}
 
 	return { draw };
-})();
+};

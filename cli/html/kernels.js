@@ -1,5 +1,5 @@
 /* kernels: what was launched on devices. */
-hk.kernels = (() => {
+hk.views.kernels = () => {
 	const { html, head } = hk.element;
 	const { format, data } = hk;
 
@@ -30,4 +30,4 @@ hk.kernels = (() => {
 	}
 
 	return { draw };
-})();
+};

@@ -1,12 +1,12 @@
 /* memory: live bytes over time, what the peak was made of, peaks by rank and by library. */
-hk.memory = (() => {
+hk.views.memory = (kept) => {
 	const { html, head, choice } = hk.element;
 	const { format, data, theme } = hk;
 	const BINS = 400;
 	const LINES = 8; /* ranks drawn at first; more on request */
 	const spans = ["#0072b2", "#d98200", "#00845f", "#b0568c", "#c6500a", "#4aa3d8", "#7a5ea8", "#8a7a00"];
 	const order = ["device", "managed", "pinned", "heap", "map"];
-	let chart = null;
+	const state = kept({ where: null, rank: null, added: [], chart: null });
 	let paint = null;
 
 	const whereOf = (row) => `${row.kind}\n${row.device}`;
@@ -68,7 +68,8 @@ hk.memory = (() => {
 			return;
 		}
 		const box = html("div", { class: "curve" });
-		const state = { shown: all.slice(0, LINES) };
+		const added = all.filter((series) => state.added.includes(series.rank));
+		let shown = [...added, ...all.filter((series) => !added.includes(series))].slice(0, LINES);
 		const legend = html("div", {});
 		const values = html("p", { class: "note curve-values" }, "Point at the chart for values; drag to zoom, double-click to see all.");
 		const rest = all.length > LINES
@@ -83,18 +84,19 @@ hk.memory = (() => {
 
 		function add(rank) {
 			const one = all.find((series) => series.rank === rank);
-			if (one && !state.shown.includes(one)) {
-				state.shown = [one, ...state.shown].slice(0, LINES);
+			if (one && !shown.includes(one)) {
+				state.added = [rank, ...state.added].slice(0, LINES);
+				shown = [one, ...shown].slice(0, LINES);
 				plot();
 			}
 		}
 
 		function plot() {
-			chart?.destroy();
-			legend.replaceChildren(legendOf(state.shown));
-			chart = new Dygraph(box, resample(state.shown), {
-				labels: ["s", ...state.shown.map((one, index) => `${name(one)}${state.shown.findIndex((other) => name(other) === name(one)) === index ? "" : ` #${index}`}`)],
-				colors: spans.slice(0, state.shown.length), strokeWidth: 1.6, stepPlot: true, fillGraph: state.shown.length === 1, includeZero: true,
+			state.chart?.destroy();
+			legend.replaceChildren(legendOf(shown));
+			state.chart = new Dygraph(box, resample(shown), {
+				labels: ["s", ...shown.map((one, index) => `${name(one)}${shown.findIndex((other) => name(other) === name(one)) === index ? "" : ` #${index}`}`)],
+				colors: spans.slice(0, shown.length), strokeWidth: 1.6, stepPlot: true, fillGraph: shown.length === 1, includeZero: true,
 				legend: "never", labelsKMG2: true, animatedZooms: false, axisLineColor: theme.style("--line"), gridLineColor: theme.style("--line-2"), axisLabelFontSize: 12,
 				showRangeSelector: true, rangeSelectorHeight: 26, rangeSelectorPlotStrokeColor: theme.style("--ink-3"),
 				rangeSelectorPlotFillColor: theme.style("--cell"), rangeSelectorPlotFillGradientColor: theme.style("--cell"), rangeSelectorBackgroundStrokeColor: theme.style("--line"),
@@ -135,11 +137,13 @@ hk.memory = (() => {
 			` on rank ${row.rank} at ${format.duration(row.peak_time_ns)}`,
 			row.peak_low < row.peak_high ? html("span", { class: "note" }, ` (between ${format.bytes(row.peak_low)} and ${format.bytes(row.peak_high)}: records are missing)`) : ""),
 		composition(row));
-		const chosen = html("select", { "aria-label": "Rank", onchange: (event) => show(rows[event.target.value]) },
-			...rows.map((row, index) => html("option", { value: index, selected: row === highest }, `rank ${row.rank}`)));
+		const now = rows.find((row) => row.rank === state.rank) ?? highest;
+		const choose = (row) => { state.rank = row.rank; show(row); };
+		const chosen = html("select", { "aria-label": "Rank", onchange: (event) => choose(rows[event.target.value]) },
+			...rows.map((row, index) => html("option", { value: index, selected: row === now }, `rank ${row.rank}`)));
 		room.replaceChildren(html("h3", {}, "What the peak was made of ", rows.length > 1 ? chosen : ""), body);
-		if (highest) {
-			show(highest);
+		if (now) {
+			show(now);
 		}
 	}
 
@@ -172,11 +176,12 @@ hk.memory = (() => {
 			section.replaceChildren(head("Memory", "No allocation was seen. The host's heap is traced with --hooks libc."));
 			return;
 		}
-		const show = (where) => { curve(where, line); peak(where, made); };
-		section.replaceChildren(head("Memory", "Live bytes of what hooked calls allocated, by the library that asked for it.", kinds.length > 1 ? choice("Memory", kinds, show) : null),
+		const where = kinds.some(([key]) => key === state.where) ? state.where : kinds[0][0];
+		const show = (key) => { state.where = key; curve(key, line); peak(key, made); };
+		section.replaceChildren(head("Memory", "Live bytes of what hooked calls allocated, by the library that asked for it.", kinds.length > 1 ? choice("Memory", kinds, where, show) : null),
 			html("div", { class: "memory-grid" }, line, made), ...tables());
-		show(kinds[0][0]);
+		show(where);
 	}
 
-	return { draw, paint: () => paint?.() };
-})();
+	return { draw, paint: () => paint?.(), busy: () => Boolean(state.chart?.isZoomed()) };
+};

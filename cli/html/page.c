@@ -34,7 +34,12 @@ static int part_write(const struct hk_html_page *page, const char *mark, size_t 
 		fwrite(hk_html_style, 1, (size_t)(hk_html_style_end - hk_html_style), output);
 	} else if (is_named(mark, length, "script")) {
 		fwrite(page->script, 1, (size_t)(page->script_end - page->script), output);
-	} else if (is_named(mark, length, "data")) {
+		if (page->start) {
+			fwrite(page->start, 1, (size_t)(page->start_end - page->start), output);
+		}
+	} else if (is_named(mark, length, "connect")) {
+		fputs(page->live ? "'self'" : "'none'", output);
+	} else if (is_named(mark, length, "data") && page->data) {
 		return data_write(page, output);
 	}
 	return 0;

@@ -1,5 +1,5 @@
 /* ranks: one row for each rank, and what ranks were inside of when they were last seen. */
-hk.ranks = (() => {
+hk.views.ranks = () => {
 	const { html, head } = hk.element;
 	const { format, data } = hk;
 
@@ -68,4 +68,4 @@ hk.ranks = (() => {
 	}
 
 	return { draw, ending };
-})();
+};

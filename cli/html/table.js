@@ -34,40 +34,45 @@ hk.table = (() => {
 	function build(options) {
 		const columns = options.columns.filter(Boolean);
 		const limit = options.limit ?? 40;
-		const state = { by: columns[options.sort ?? 0], down: !columns[options.sort ?? 0].text, words: "", all: false };
+		const first = columns[options.sort ?? 0];
+		const state = hk.keep(`table ${options.label}`, { by: first.title, down: !first.text, words: "", all: false, on: new Set(), open: new Set() });
+		const sorting = () => columns.find((column) => column.title === state.by) ?? first;
+		const keyOf = (row) => columns.filter((column) => column.text).map((column) => column.value(row)).join("\n");
 		const body = html("tbody");
 		const foot = html("p", { class: "table-foot" });
 		const heads = columns.map((column) => html("th", { scope: "col", class: column.text ? "text" : "number" },
 			html("button", { type: "button", title: column.about ?? `Sort by ${column.title}`, onclick: () => sort(column) }, column.title)));
-		const switches = (options.switches ?? []).filter((one) => options.rows.some(one.hides)).map((one) => ({ ...one, on: false }));
+		const switches = (options.switches ?? []).filter((one) => options.rows.some(one.hides));
 		const box = options.filter && options.rows.length > 8
-			? html("input", { type: "search", class: "filter", placeholder: options.filter, "aria-label": options.filter,
+			? html("input", { type: "search", class: "filter", placeholder: options.filter, "aria-label": options.filter, value: state.words,
 				oninput: (event) => { state.words = event.target.value; draw(); } })
 			: null;
 
 		function sort(column) {
-			state.down = state.by === column ? !state.down : !column.text;
-			state.by = column;
+			state.down = state.by === column.title ? !state.down : !column.text;
+			state.by = column.title;
 			draw();
 		}
 
 		function matching() {
 			const words = state.words.toLowerCase().split(/\s+/).filter(Boolean);
 			return options.rows.filter((row) => {
-				if (switches.some((one) => !one.on && one.hides(row))) {
+				if (switches.some((one) => !state.on.has(one.title) && one.hides(row))) {
 					return false;
 				}
 				const text = words.length ? columns.filter((c) => c.text).map((c) => c.value(row)).join(" ").toLowerCase() : "";
 				return words.every((word) => text.includes(word));
-			}).sort(compare(state.by, state.down));
+			}).sort(compare(sorting(), state.down));
 		}
 
 		function expand(button, row, line) {
 			const open = button.getAttribute("aria-expanded") === "true";
 			button.setAttribute("aria-expanded", String(!open));
 			if (open) {
+				state.open.delete(keyOf(row));
 				line.nextSibling.remove();
 			} else {
+				state.open.add(keyOf(row));
 				line.after(html("tr", { class: "detail" }, html("td", { colspan: columns.length + 1 }, options.detail(row))));
 			}
 		}
@@ -103,17 +108,21 @@ hk.table = (() => {
 			const found = matching();
 			const shown = state.all ? found : found.slice(0, limit);
 			body.replaceChildren(...shown.map(line));
+			if (options.detail && state.open.size > 0) {
+				const lines = [...body.children];
+				shown.forEach((row, index) => state.open.has(keyOf(row)) && expand(lines[index].querySelector("button"), row, lines[index]));
+			}
 			if (!shown.length) {
 				body.append(html("tr", {}, html("td", { class: "none", colspan: columns.length + 1 }, "No row matches.")));
 			}
 			heads.forEach((th, index) => th.setAttribute("aria-sort",
-				columns[index] !== state.by ? "none" : state.down ? "descending" : "ascending"));
+				columns[index] !== sorting() ? "none" : state.down ? "descending" : "ascending"));
 			say(shown.length, found.length);
 		}
 
 		draw();
 		return html("div", { class: "table-block" }, html("div", { class: "table-tools" }, box, ...switches.map((one) => html("label", { class: "switch" },
-			html("input", { type: "checkbox", onchange: (event) => { one.on = event.target.checked; draw(); } }), one.title))),
+			html("input", { type: "checkbox", checked: state.on.has(one.title), onchange: (event) => { state.on[event.target.checked ? "add" : "delete"](one.title); draw(); } }), one.title))),
 			html("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": options.label },
 				html("table", {}, html("thead", {}, html("tr", {},
 					options.detail ? html("td", { class: "expand" }) : null, ...heads)), body)), foot);

@@ -2,11 +2,6 @@
 hk.theme = (() => {
 	const hex = (colour) => `#${colour.toString(16).padStart(6, "0")}`;
 	const known = Object.assign(Object.create(null), { rest: ["#e4e7eb", "#2b323b"] });
-	for (const one of JSON.parse(document.getElementById("data").textContent).domain_styles ?? []) {
-		if (one.light || one.dark) {
-			known[one.domain] = [hex(one.light), hex(one.dark)];
-		}
-	}
 	const spare = [["#2a8c9c", "#5fc0cf"], ["#8a7a00", "#d1c23f"], ["#5a6b2f", "#a1b86a"], ["#8c4a4a", "#d08f8f"]];
 	const listeners = [];
 	const system = window.matchMedia("(prefers-color-scheme: dark)");
@@ -23,6 +18,14 @@ hk.theme = (() => {
 			publish();
 		}
 		return known[name];
+	}
+
+	/* Takes the colours that STYLES, of the document, give to domains. */
+	function learn(styles) {
+		for (const one of styles.filter(({ light, dark }) => light || dark)) {
+			known[one.domain] = [hex(one.light), hex(one.dark)];
+		}
+		publish();
 	}
 
 	/* Colours of domains as variables of the style: what has them needs no drawing when the theme turns. */
@@ -84,5 +87,5 @@ hk.theme = (() => {
 	printing.addEventListener("change", paper);
 
 	const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-	return { domain, domainInk, heat, apart, toggle, dark, style, ondraw: (draw) => listeners.push(draw) };
+	return { learn, domain, domainInk, heat, apart, toggle, dark, style, ondraw: (draw) => listeners.push(draw) };
 })();

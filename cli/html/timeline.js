@@ -1,5 +1,5 @@
 /* timeline: what every rank did when: time across, ranks down, busy time by domain; a stretch of it can be chosen by pointer or keys. */
-hk.timeline = (() => {
+hk.views.timeline = (kept) => {
 	const { html, head } = hk.element;
 	const { format, data, theme } = hk;
 	const LABELS = 74;
@@ -9,7 +9,7 @@ hk.timeline = (() => {
 	const BRUSH = 56;
 	const view = data.overview;
 	const all = view ? { from: view.start_ns, to: view.start_ns + view.bins * view.width_ns } : null;
-	const state = { from: 0, to: 0, drag: null };
+	const state = kept({ from: 0, to: 0, whole: true, drag: null });
 	let board, main, brush, words;
 
 	const ranks = view ? view.ranks : [];
@@ -192,6 +192,7 @@ hk.timeline = (() => {
 
 	function say() {
 		const whole = state.from <= all.from && state.to >= all.to;
+		state.whole = whole;
 		const at = (ns) => `${(Math.max(0, ns) / 1e9).toFixed(3)} s`;
 		const typed = (ns) => at(ns).replace(" ", ""); /* as an option takes it */
 		board.dataset.from = state.from;
@@ -322,8 +323,8 @@ hk.timeline = (() => {
 			html("button", { type: "button", class: "tool", onclick: () => zoom(all.from, all.to) }, "All")), board,
 		html("p", { class: "legend" }, ...domains.map((domain) => html("span", {}, hk.element.swatch(domain), domain)),
 			html("span", {}, html("span", { class: "swatch", style: { background: "var(--cell)" } }), "waits, or outside hooked calls")));
-		zoom(all.from, all.to);
+		zoom(...(state.whole ? [all.from, all.to] : [state.from, state.to]));
 	}
 
-	return { draw, paint };
-})();
+	return { draw, paint, busy: () => state.drag !== null };
+};

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "collector/metrics/page.h"
@@ -15,7 +16,11 @@
 void hk_page_unref(struct hk_page *page)
 {
 	if (page && --page->users == 0) {
-		free(page->text);
+		if (page->mapped) {
+			munmap(page->text, page->size);
+		} else {
+			free(page->text);
+		}
 		free(page);
 	}
 }

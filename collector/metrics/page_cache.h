@@ -7,6 +7,7 @@
 #ifndef HK_COLLECTOR_METRICS_PAGE_CACHE_H
 #define HK_COLLECTOR_METRICS_PAGE_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ struct hk_page {
 	char *text;
 	size_t size;
 	uint32_t users;
+	bool mapped; /* `text` is to be unmapped */
 };
 
 /* A zeroed one is empty. */

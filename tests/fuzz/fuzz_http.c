@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/http/http_head.h"
 #include "collector/metrics/exposition.h"
-#include "collector/metrics/http_head.h"
 
 #define REQUIRE(condition)          \
 	do {                        \

@@ -287,7 +287,7 @@ def check_certificates(run):
             raise Failure(f"certificate: {what}: {answer.status}")
         except OSError:
             pass
-    wait_for("the log to say so", lambda: "/metrics: no TLS, or a certificate that is not trusted" in node.said())
+    wait_for("the log to say so", lambda: "http: no TLS, or a certificate that is not trusted" in node.said())
     expect("a good one after all that", get(url, headers, **good).status, 200)
     end_process(node.collector)
 

@@ -1,21 +1,17 @@
-#include "collector/metrics/http.h"
+#include "collector/http/http.h"
 
 #include <errno.h>
-#include <nng/nng.h>
-#include <nng/supplemental/tls/tls.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <utlist.h>
 
 #include "base/clock.h"
-#include "collector/metrics/http_head.h"
-#include "collector/metrics/page_cache.h"
+#include "collector/http/http_client.h"
+#include "collector/http/http_live.h"
 #include "collector/model/collector.h"
-#include "collector/server/listener.h"
-#include "collector/server/policy.h"
-#include "collector/server/rejections.h"
 
 #define CLIENTS_MAX 128u
 #define ENDED_MAX 64u /* unfreed connections; above this, no new one is accepted */
@@ -23,53 +19,6 @@
 #define REQUEST_NS (5000 * MS_NS)
 #define SEND_NS (30000 * MS_NS)
 #define LINGER_NS (1000 * MS_NS)
-
-enum state {
-	STATE_READING,
-	STATE_WAITING, /* waits for the collector's thread */
-	STATE_SENDING,
-	STATE_LEAVING, /* the answer is sent; the client shall close */
-};
-
-enum path { PATH_METRICS, PATH_HEALTH };
-
-struct client {
-	struct client *prev, *next; /* lock */
-	struct hk_http *http;
-	nng_stream *stream;
-	nng_aio *aio; /* one operation at a time */
-	char peer[HK_REJECTIONS_PEER_BYTES];
-	uint64_t deadline_ns; /* deadline of this state */
-	enum state state;     /* lock */
-	bool ended;	      /* may be freed; lock */
-	bool opening;	      /* must not be freed yet; lock */
-	char head[HK_HTTP_HEAD_BYTES];
-	size_t got;
-	/* The request. */
-	enum path path;
-	bool bodyless; /* HEAD */
-	enum hk_exposition_format format;
-	const char *user; /* owned by the policy */
-	/* The answer. */
-	char reply[512];
-	size_t reply_size, sent;
-	struct hk_page *body;
-	size_t body_size; /* bytes of the body to send */
-};
-
-struct hk_http {
-	struct hk_listener listener;
-	const struct hk_policy *policy;
-	struct hk_rejections *refusals;
-	nng_tls_config *tls;
-	int event_fd;
-	pthread_mutex_t lock;
-	struct client *clients; /* oldest first; lock */
-	uint32_t count, ended;	/* lock */
-	uint32_t waiting;	/* clients that wait for an answer; lock */
-	struct hk_page_cache pages;
-	char url[HK_REQUEST_URL_BYTES];
-};
 
 /* ---- one client ---- */
 
@@ -80,7 +29,7 @@ static void wake(const struct hk_http *http)
 }
 
 /* The caller holds the lock. */
-static void end_locked(struct client *client, const char *why)
+static void end_locked(struct hk_http_client *client, const char *why)
 {
 	struct hk_http *http = client->http;
 	if (client->ended) {
@@ -95,7 +44,7 @@ static void end_locked(struct client *client, const char *why)
 	wake(http);
 }
 
-static void end(struct client *client, const char *why)
+static void end(struct hk_http_client *client, const char *why)
 {
 	pthread_mutex_lock(&client->http->lock);
 	end_locked(client, why);
@@ -103,7 +52,7 @@ static void end(struct client *client, const char *why)
 }
 
 /* Starts the next transfer of the state. */
-static void go_on(struct client *client)
+static void go_on(struct hk_http_client *client)
 {
 	nng_iov parts[2] = {{client->head + client->got, sizeof(client->head) - client->got}};
 	unsigned count = 1;
@@ -134,7 +83,7 @@ static void go_on(struct client *client)
 	}
 }
 
-static void enter(struct client *client, enum state state, uint64_t time_ns)
+static void enter(struct hk_http_client *client, enum hk_http_state state, uint64_t time_ns)
 {
 	struct hk_http *http = client->http;
 	pthread_mutex_lock(&http->lock);
@@ -148,17 +97,22 @@ static void enter(struct client *client, enum state state, uint64_t time_ns)
 	}
 }
 
-/* Starts the answer STATUS with BODY, or with TEXT if BODY is NULL. Takes over one use of BODY. */
-static void reply(struct client *client, const char *status, const char *type, struct hk_page *body,
-		  const char *text)
+/* Programs send a token as it is, browsers as a password. */
+#define CHALLENGE                                          \
+	"WWW-Authenticate: Bearer realm=\"hooktrace\"\r\n" \
+	"WWW-Authenticate: Basic realm=\"hooktrace: the token is the password\"\r\n"
+
+void hk_http_reply(struct hk_http_client *client, const char *status, const char *type,
+		   struct hk_page *body, const char *text)
 {
 	size_t size = body ? body->size : strlen(text);
 	bool denied = strncmp(status, "401", 3) == 0;
 	int used = snprintf(client->reply, sizeof(client->reply),
 			    "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-			    "Cache-Control: no-store\r\n%s%sConnection: close\r\n\r\n%s",
-			    status, type, size,
-			    denied ? "WWW-Authenticate: Bearer realm=\"hooktrace\"\r\n" : "",
+			    "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+			    "X-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n"
+			    "%s%sConnection: close\r\n\r\n%s",
+			    status, type, size, denied ? CHALLENGE : "",
 			    strncmp(status, "405", 3) == 0 ? "Allow: GET, HEAD\r\n" : "",
 			    body || client->bodyless ? "" : text);
 	client->reply_size = (size_t)used;
@@ -167,21 +121,25 @@ static void reply(struct client *client, const char *status, const char *type, s
 	enter(client, STATE_SENDING, SEND_NS);
 }
 
-#define PLAIN "text/plain; charset=utf-8"
-
-static void refuse(struct client *client, const char *status, const char *text)
+void hk_http_refuse(struct hk_http_client *client, const char *status, const char *text)
 {
-	reply(client, status, PLAIN, NULL, text);
+	hk_http_reply(client, status, HK_HTTP_PLAIN, NULL, text);
 }
 
 /* ---- what it asks ---- */
 
-static bool may_read(struct client *client, const char *bearer)
+/* Returns whether clients of this address need no token. */
+static bool is_open(const struct hk_http *http)
+{
+	return hk_policy_default_right(http->policy, http->listener.url) >= HK_RIGHT_READ;
+}
+
+static bool may_read(struct hk_http_client *client, const char *bearer)
 {
 	struct hk_http *http = client->http;
 	size_t account;
 	client->user = "";
-	if (hk_policy_default_right(http->policy, http->listener.url) >= HK_RIGHT_READ) {
+	if (is_open(http)) {
 		return true;
 	}
 	return bearer && hk_policy_right(http->policy, (const uint8_t *)bearer, strlen(bearer),
@@ -189,7 +147,7 @@ static bool may_read(struct client *client, const char *bearer)
 }
 
 /* Passes the request to the collector's thread. */
-static void await(struct client *client, enum path path)
+static void await(struct hk_http_client *client, enum hk_http_path path)
 {
 	struct hk_http *http = client->http;
 	client->path = path;
@@ -202,30 +160,47 @@ static void await(struct client *client, enum path path)
 	wake(http);
 }
 
-static void judge(struct client *client, const struct hk_http_head *head)
+/* Returns whether HOST, with or without a port, is this machine by one of its own names. A page of
+ * another origin whose name leads here has its own name as host. */
+static bool is_local(const char *host)
+{
+	static const char bracketed[] = "[::1]", name[] = "localhost";
+	size_t size = strncmp(host, bracketed, strlen(bracketed)) == 0 ? strlen(bracketed)
+		      : strncasecmp(host, name, strlen(name)) == 0     ? strlen(name)
+		      : strncmp(host, "127.", strlen("127.")) == 0     ? strspn(host, "0123456789.")
+								       : 0;
+
+	return size > 0 && (host[size] == '\0' || host[size] == ':');
+}
+
+static void judge(struct hk_http_client *client, const struct hk_http_head *head)
 {
 	bool get = strcmp(head->method, "GET") == 0;
 	client->bodyless = strcmp(head->method, "HEAD") == 0;
 	client->format = hk_exposition_choose(head->accept);
-	bool health = strcmp(head->path, "/healthz") == 0;
-	if (!health && strcmp(head->path, "/metrics") != 0) {
-		refuse(client, "404 Not Found", "here is only /metrics, and /healthz\n");
-	} else if (!get && !client->bodyless) {
-		refuse(client, "405 Method Not Allowed", "only GET and HEAD\n");
-	} else if (health) {
+	client->target = head->path;
+	if (strcmp(head->path, "/healthz") == 0 && (get || client->bodyless)) {
 		await(client, PATH_HEALTH);
 	} else if (!may_read(client, head->bearer)) {
 		hk_rejections_add(client->http->refusals, client->peer,
-				  "/metrics: no token, or a wrong one");
-		refuse(client, "401 Unauthorized",
-		       "send Authorization: Bearer with a token of the collector's "
-		       "--token-file\n");
-	} else {
+				  "http: no token, or a wrong one");
+		hk_http_refuse(
+		    client, "401 Unauthorized",
+		    "send a token of the collector's --token-file: Authorization: Bearer, or as "
+		    "the password in a browser\n");
+	} else if (!get && !client->bodyless) {
+		hk_http_refuse(client, "405 Method Not Allowed", "only GET and HEAD\n");
+	} else if (strcmp(head->path, "/metrics") == 0) {
 		await(client, PATH_METRICS);
+	} else if (is_open(client->http) && !(head->host && is_local(head->host))) {
+		hk_http_refuse(client, "403 Forbidden",
+			       "without a token, pages are here for localhost only\n");
+	} else {
+		await(client, PATH_LIVE);
 	}
 }
 
-static void take_bytes(struct client *client, size_t count)
+static void take_bytes(struct hk_http_client *client, size_t count)
 {
 	struct hk_http_head head;
 	client->got += count;
@@ -233,9 +208,9 @@ static void take_bytes(struct client *client, size_t count)
 	if (r > 0) {
 		judge(client, &head);
 	} else if (r < 0) {
-		refuse(client, "400 Bad Request", "this is no HTTP/1 request\n");
+		hk_http_refuse(client, "400 Bad Request", "this is no HTTP/1 request\n");
 	} else if (client->got == sizeof(client->head)) {
-		refuse(client, "431 Request Header Fields Too Large", "too long\n");
+		hk_http_refuse(client, "431 Request Header Fields Too Large", "too long\n");
 	} else {
 		go_on(client);
 	}
@@ -244,23 +219,22 @@ static void take_bytes(struct client *client, size_t count)
 /* Runs on a thread of NNG. */
 static void io_done(void *data)
 {
-	struct client *client = data;
+	struct hk_http_client *client = data;
 	int r = nng_aio_result(client->aio);
 	size_t count = nng_aio_count(client->aio);
 	if (client->state == STATE_READING) {
 		if (r == 0) {
 			take_bytes(client, count);
 		} else {
-			end(client, r == NNG_ETIMEDOUT ? "/metrics: no request in time"
+			end(client, r == NNG_ETIMEDOUT ? "http: no request in time"
 				    : r == NNG_ECRYPTO || r == NNG_EPEERAUTH
-					? "/metrics: no TLS, or a certificate that is not trusted"
+					? "http: no TLS, or a certificate that is not trusted"
 					: NULL);
 		}
 	} else if (client->state == STATE_SENDING) {
 		client->sent += r == 0 ? count : 0;
 		if (r != 0) {
-			end(client,
-			    r == NNG_ETIMEDOUT ? "/metrics: does not read its answer" : NULL);
+			end(client, r == NNG_ETIMEDOUT ? "http: does not read its answer" : NULL);
 		} else if (client->sent < client->reply_size + client->body_size) {
 			go_on(client);
 		} else {
@@ -277,9 +251,9 @@ static void io_done(void *data)
 
 /* Returns the oldest client that does not wait for an answer, or NULL. The caller holds the lock.
  */
-static struct client *oldest_idle(const struct hk_http *http)
+static struct hk_http_client *oldest_idle(const struct hk_http *http)
 {
-	struct client *client;
+	struct hk_http_client *client;
 	DL_FOREACH (http->clients, client) {
 		bool idle = client->state == STATE_READING || client->state == STATE_LEAVING;
 		if (idle && !client->ended) {
@@ -289,9 +263,9 @@ static struct client *oldest_idle(const struct hk_http *http)
 	return NULL;
 }
 
-static struct client *client_new(struct hk_http *http, nng_stream *stream)
+static struct hk_http_client *client_new(struct hk_http *http, nng_stream *stream)
 {
-	struct client *client = calloc(1, sizeof(*client));
+	struct hk_http_client *client = calloc(1, sizeof(*client));
 	if (!client || nng_aio_alloc(&client->aio, io_done, client) != 0) {
 		free(client);
 		return NULL;
@@ -305,15 +279,15 @@ static struct client *client_new(struct hk_http *http, nng_stream *stream)
 }
 
 /* Adds CLIENT, if necessary in place of another one. Returns false if there is no room. */
-static bool admit(struct hk_http *http, struct client *client)
+static bool admit(struct hk_http *http, struct hk_http_client *client)
 {
 	pthread_mutex_lock(&http->lock);
 	if (http->count - http->ended >= CLIENTS_MAX) {
-		struct client *oldest = oldest_idle(http);
+		struct hk_http_client *oldest = oldest_idle(http);
 		if (oldest) {
 			/* A client that has its answer is not counted as refused. */
 			end_locked(oldest, oldest->state == STATE_READING
-					       ? "/metrics: too many connections"
+					       ? "http: too many connections"
 					       : NULL);
 		}
 	}
@@ -330,7 +304,7 @@ static bool admit(struct hk_http *http, struct client *client)
 static bool take_stream(struct hk_listener *listener, nng_stream *stream)
 {
 	struct hk_http *http = listener->owner;
-	struct client *client = client_new(http, stream);
+	struct hk_http_client *client = client_new(http, stream);
 	if (!client) {
 		nng_stream_free(stream);
 		return true;
@@ -338,7 +312,7 @@ static bool take_stream(struct hk_listener *listener, nng_stream *stream)
 	if (admit(http, client)) {
 		go_on(client);
 	} else {
-		hk_rejections_add(http->refusals, client->peer, "/metrics: too many connections");
+		hk_rejections_add(http->refusals, client->peer, "http: too many connections");
 		nng_stream_free(stream);
 		nng_aio_free(client->aio);
 		free(client);
@@ -390,7 +364,9 @@ int hk_http_open(const struct hk_collector *collector, struct hk_http **ret_http
 	http->policy = collector->policy;
 	http->refusals = collector->rejections;
 	http->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	int r = http->event_fd < 0 ? -errno : open_listener(&collector->options, http, problem);
+	http->live = hk_live_new(collector->url);
+	int r = http->event_fd < 0 ? -errno : http->live ? 0 : -ENOMEM;
+	r = r < 0 ? r : open_listener(&collector->options, http, problem);
 	if (r < 0) {
 		hk_http_free(http);
 		return r;
@@ -406,7 +382,7 @@ int hk_http_open(const struct hk_collector *collector, struct hk_http **ret_http
 /* Frees the ended clients, or ALL. */
 static void reap(struct hk_http *http, bool all)
 {
-	struct client *client, *next, *taken = NULL;
+	struct hk_http_client *client, *next, *taken = NULL;
 	pthread_mutex_lock(&http->lock);
 	DL_FOREACH_SAFE(http->clients, client, next)
 	{
@@ -439,6 +415,7 @@ struct hk_http *hk_http_free(struct hk_http *http)
 	hk_listener_close(&http->listener);
 	reap(http, true);
 	hk_page_cache_fini(&http->pages);
+	http->live = hk_live_free(http->live);
 	if (http->tls) {
 		nng_tls_config_free(http->tls);
 	}
@@ -474,22 +451,25 @@ bool hk_http_waits(struct hk_http *http)
 }
 
 static void answer_metrics(struct hk_collector *collector, struct hk_http *http,
-			   struct client *client)
+			   struct hk_http_client *client)
 {
 	struct hk_page *page;
 	if (hk_page_cache_get(&http->pages, collector, client->user, client->format, &page) < 0) {
-		refuse(client, "503 Service Unavailable", "out of memory\n");
+		hk_http_refuse(client, "503 Service Unavailable", "out of memory\n");
 		return;
 	}
-	reply(client, "200 OK", hk_exposition_content_type(client->format), page, "");
+	hk_http_reply(client, "200 OK", hk_exposition_content_type(client->format), page, "");
 }
 
-static struct client *next_waiting(struct hk_http *http)
+struct hk_http_client *hk_http_find_waiting(struct hk_http *http,
+					    bool (*matches)(const struct hk_http_client *client,
+							    uint64_t number),
+					    uint64_t number)
 {
-	struct client *client;
+	struct hk_http_client *client;
 	pthread_mutex_lock(&http->lock);
 	DL_FOREACH (http->clients, client) {
-		if (client->state == STATE_WAITING && !client->ended) {
+		if (client->state == STATE_WAITING && !client->ended && matches(client, number)) {
 			break;
 		}
 	}
@@ -497,9 +477,15 @@ static struct client *next_waiting(struct hk_http *http)
 	return client;
 }
 
+static bool is_answered_here(const struct hk_http_client *client, uint64_t number)
+{
+	(void)number;
+	return client->path != PATH_LIVE;
+}
+
 void hk_http_run(struct hk_collector *collector, struct hk_http *http)
 {
-	struct client *client;
+	struct hk_http_client *client;
 	uint64_t count;
 	if (!http) {
 		return;
@@ -507,12 +493,17 @@ void hk_http_run(struct hk_collector *collector, struct hk_http *http)
 	(void)!read(http->event_fd, &count, sizeof(count));
 	reap(http, false);
 	hk_listener_resume(&http->listener, hk_clock_monotonic_ns());
-	/* Only this thread frees clients, so a found client remains valid. */
-	while ((client = next_waiting(http)) != NULL) {
+	while ((client = hk_http_find_waiting(http, is_answered_here, 0)) != NULL) {
 		if (client->path == PATH_HEALTH) {
-			refuse(client, "200 OK", "ok\n");
+			hk_http_refuse(client, "200 OK", "ok\n");
 		} else {
 			answer_metrics(collector, http, client);
 		}
 	}
+	hk_http_run_live(http);
+}
+
+int hk_http_live_fd(const struct hk_http *http)
+{
+	return http ? hk_live_fd(http->live) : -1;
 }

@@ -1,15 +1,16 @@
-/* http.h: answers GET /metrics over HTTP, and /healthz.
+/* http.h: answers GET /metrics over HTTP, /healthz, and live pages of jobs.
  *
  * NNG carries the bytes, with TLS too, as for server.h. NNG's own HTTP server limits neither the
  * number of connections nor the time of each. Here there are limits of connections, of the bytes of
  * a request, and of the time for a request and for reading the answer. For a new connection beyond
  * the limit, the one that has waited longest for its client's request is closed. A connection has
  * one request. NNG's threads receive and send. The collector's one thread makes the pages, and
- * page_cache.h bounds the time for that. Tokens and addresses: policy.h. Lifetime: freed before the
- * server.
+ * page_cache.h bounds the time for that.
+ * A process of its own makes live pages (live.h). Tokens and addresses: policy.h. Lifetime: freed
+ * before the server.
  */
-#ifndef HK_COLLECTOR_METRICS_HTTP_H
-#define HK_COLLECTOR_METRICS_HTTP_H
+#ifndef HK_COLLECTOR_HTTP_HTTP_H
+#define HK_COLLECTOR_HTTP_HTTP_H
 
 #include <stdbool.h>
 
@@ -28,6 +29,9 @@ struct hk_http *hk_http_free(struct hk_http *http);
 
 /* Readable when something is to be answered; -1: never. */
 int hk_http_fd(const struct hk_http *http);
+
+/* Readable when a live page has been made; -1: never. */
+int hk_http_live_fd(const struct hk_http *http);
 
 /* Answers what has been asked. */
 void hk_http_run(struct hk_collector *collector, struct hk_http *http);

@@ -2,8 +2,8 @@
  *
  * The bytes are hostile. A head that is not understood is refused. No state.
  */
-#ifndef HK_COLLECTOR_METRICS_HTTP_HEAD_H
-#define HK_COLLECTOR_METRICS_HTTP_HEAD_H
+#ifndef HK_COLLECTOR_HTTP_HTTP_HEAD_H
+#define HK_COLLECTOR_HTTP_HTTP_HEAD_H
 
 #include <stddef.h>
 
@@ -13,7 +13,10 @@ struct hk_http_head {
 	const char *method;
 	const char *path;   /* without a query */
 	const char *accept; /* NULL: not said */
-	const char *bearer; /* the token of "Authorization: Bearer", NULL: none */
+	const char *host;   /* NULL: not said */
+	/* The token of "Authorization: Bearer", or the password of "Authorization: Basic", by which
+	 * browsers send it. NULL: none. */
+	const char *bearer;
 };
 
 /* Parses the head of a request at the begin of TEXT, SIZE bytes, which it changes. The strings of

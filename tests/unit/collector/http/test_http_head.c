@@ -6,10 +6,11 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/metrics/http_head.h"
+#include "collector/http/http_head.h"
 
 /* Parses a copy of TEXT's first SIZE bytes, which is to be freed. */
 static int parse(const char *text, size_t size, char **ret_copy, struct hk_http_head *ret_head)
@@ -58,6 +59,38 @@ static void test_lines_may_end_without_a_return(void **state)
 	free(copy);
 }
 
+static void test_a_browser_sends_its_token_as_a_password(void **state)
+{
+	static const struct {
+		const char *value, *token;
+	} cases[] = {
+	    {"Basic cmVhZGVyOnRva2VuLXRva2Vu", "token-token"}, /* reader:token-token */
+	    {"basic  OmE6Yg==", "a:b"},			       /* :a:b */
+	    {"Basic cmVhZGVyOg==", NULL},		       /* reader: */
+	    {"Basic cmVhZGVy", NULL},			       /* reader */
+	    {"Basic OmEAYg==", NULL},			       /* a NUL inside */
+	    {"Basic %%%", NULL},
+	    {"Basic", NULL},
+	    {"Digest a", NULL},
+	};
+	char request[256], *copy;
+	struct hk_http_head head;
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int size = snprintf(request, sizeof(request),
+				    "GET / HTTP/1.1\r\nHost: h:1\r\nAuthorization: %s\r\n\r\n",
+				    cases[i].value);
+		assert_int_equal(parse(request, (size_t)size, &copy, &head), 1);
+		assert_string_equal(head.host, "h:1");
+		if (cases[i].token) {
+			assert_string_equal(head.bearer, cases[i].token);
+		} else {
+			assert_null(head.bearer);
+		}
+		free(copy);
+	}
+}
+
 static void test_what_is_no_request_is_refused(void **state)
 {
 	static const char *const texts[] = {
@@ -88,6 +121,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_a_request_is_known_when_its_head_is_there),
 	    cmocka_unit_test(test_lines_may_end_without_a_return),
+	    cmocka_unit_test(test_a_browser_sends_its_token_as_a_password),
 	    cmocka_unit_test(test_what_is_no_request_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,12 @@
-#include "collector/metrics/http_head.h"
+#include "collector/http/http_head.h"
 
 #include <errno.h>
+#include <mbedtls/base64.h>
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
+
+#define PASSWORD_BYTES 1024u /* and the user's name */
 
 /* Returns the end of the head, after its empty line, or NULL if it is incomplete. Lines may end
  * without a CR. */
@@ -61,10 +64,46 @@ static char *trim(char *text)
 	return text;
 }
 
+/* Returns what follows SCHEME in VALUE, or NULL if VALUE has another scheme. */
+static char *scheme_value(char *value, const char *scheme)
+{
+	size_t size = strlen(scheme);
+
+	return strncasecmp(value, scheme, size) == 0 && value[size] == ' ' ? trim(value + size)
+									   : NULL;
+}
+
+/* Puts the password of VALUE, the base64 of USER:PASSWORD, in its place. Returns NULL if there is
+ * none. */
+static char *basic_password(char *value)
+{
+	unsigned char text[PASSWORD_BYTES];
+	size_t size = 0;
+
+	if (mbedtls_base64_decode(text, sizeof(text), &size, (unsigned char *)value,
+				  strlen(value)) != 0) {
+		return NULL;
+	}
+	const unsigned char *colon = memchr(text, ':', size);
+	size_t length = colon ? size - (size_t)(colon + 1 - text) : 0;
+	if (length == 0 || memchr(colon, '\0', length + 1)) {
+		return NULL;
+	}
+	memcpy(value, colon + 1, length); /* base64 is longer than what it stands for */
+	value[length] = '\0';
+	return value;
+}
+
+static char *token_of(char *value)
+{
+	char *bearer = scheme_value(value, "Bearer");
+	char *basic = bearer ? NULL : scheme_value(value, "Basic");
+
+	return basic ? basic_password(basic) : bearer;
+}
+
 static int parse_field(char *line, struct hk_http_head *head)
 {
-	static const char scheme[] = "Bearer";
-	size_t scheme_size = strlen(scheme);
 	char *colon = strchr(line, ':');
 	/* A line that begins with a blank would continue the previous line, a form that no client
 	 * sends today. */
@@ -75,9 +114,10 @@ static int parse_field(char *line, struct hk_http_head *head)
 	char *value = trim(colon + 1);
 	if (strcasecmp(line, "Accept") == 0 && !head->accept) {
 		head->accept = value;
-	} else if (strcasecmp(line, "Authorization") == 0 && !head->bearer &&
-		   strncasecmp(value, scheme, scheme_size) == 0 && value[scheme_size] == ' ') {
-		head->bearer = trim(value + scheme_size);
+	} else if (strcasecmp(line, "Host") == 0 && !head->host) {
+		head->host = value;
+	} else if (strcasecmp(line, "Authorization") == 0 && !head->bearer) {
+		head->bearer = token_of(value);
 	}
 	return 0;
 }
