@@ -30,6 +30,7 @@ struct hk_command {
 	X(detach)      \
 	X(top)         \
 	X(why)         \
+	X(open)        \
 	X(report)      \
 	X(export)      \
 	X(diff)        \

@@ -51,6 +51,7 @@
 struct answer {
 	Hk__Response response;
 	Hk__StatusReply status;
+	Hk__PagesReply pages;
 	Hk__Uplink uplink;
 	Hk__ControlReply control;
 	Hk__ClockReply clock;
@@ -236,6 +237,29 @@ static int answer_snapshot(struct hk_collector *collector, Hk__Request *request,
 	answer->borrowed = answer->snapshot.processes;
 	answer->response.snapshot = &answer->snapshot;
 	return wanted->by_function ? fold_job(answer, wanted, job) : 1;
+}
+
+/* Opens an address for pages unless there is one. Only this machine's owner may: the pages show the
+ * jobs of all. */
+static int answer_pages(struct hk_collector *collector, Hk__Request *request, struct answer *answer)
+{
+	char problem[HK_ACCESS_PROBLEM_BYTES] = "";
+	(void)request;
+	if (*answer->user) {
+		return fail(answer, -EPERM, "%s may not open pages here", answer->user);
+	}
+	if (!collector->http) {
+		int r = hk_http_open_own(collector, &collector->http, problem);
+		if (r < 0) {
+			return fail(answer, r, "cannot show pages: %s",
+				    *problem ? problem : strerror(-r));
+		}
+	}
+	hk__pages_reply__init(&answer->pages);
+	answer->pages.url = (char *)(uintptr_t)hk_http_site(collector->http);
+	answer->pages.token = (char *)(uintptr_t)hk_http_own_token(collector->http);
+	answer->response.pages = &answer->pages;
+	return 1;
 }
 
 static int answer_exit(struct hk_collector *collector, Hk__Request *request, struct answer *answer)
@@ -505,6 +529,7 @@ static const struct kind {
     {HK__REQUEST__WHAT_STATUS, HK_RIGHT_READ, answer_status},
     {HK__REQUEST__WHAT_LIST, HK_RIGHT_READ, answer_list},
     {HK__REQUEST__WHAT_SNAPSHOT, HK_RIGHT_READ, answer_snapshot},
+    {HK__REQUEST__WHAT_PAGES, HK_RIGHT_CONTROL, answer_pages},
     {HK__REQUEST__WHAT_PROBE, HK_RIGHT_READ, answer_probe},
     {HK__REQUEST__WHAT_EXIT, HK_RIGHT_CONTROL, answer_exit},
     {HK__REQUEST__WHAT_OPEN_JOB, HK_RIGHT_CONTROL, answer_open},

@@ -1,10 +1,12 @@
 #include "collector/http/http.h"
 
 #include <errno.h>
+#include <mbedtls/constant_time.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -131,7 +133,16 @@ void hk_http_refuse(struct hk_http_client *client, const char *status, const cha
 /* Returns whether clients of this address need no token. */
 static bool is_open(const struct hk_http *http)
 {
-	return hk_policy_default_right(http->policy, http->listener.url) >= HK_RIGHT_READ;
+	return !*http->own_token &&
+	       hk_policy_default_right(http->policy, http->listener.url) >= HK_RIGHT_READ;
+}
+
+/* Returns whether TOKEN is the server's own. The time it takes does not depend on its bytes. */
+static bool is_own_token(const struct hk_http *http, const char *token)
+{
+	size_t size = strlen(http->own_token);
+	return size > 0 && strlen(token) == size &&
+	       mbedtls_ct_memcmp(token, http->own_token, size) == 0;
 }
 
 static bool may_read(struct hk_http_client *client, const char *bearer)
@@ -140,6 +151,9 @@ static bool may_read(struct hk_http_client *client, const char *bearer)
 	size_t account;
 	client->user = "";
 	if (is_open(http)) {
+		return true;
+	}
+	if (bearer && is_own_token(http, bearer)) {
 		return true;
 	}
 	return bearer && hk_policy_right(http->policy, (const uint8_t *)bearer, strlen(bearer),
@@ -352,8 +366,10 @@ static int open_listener(const struct hk_collector_options *options, struct hk_h
 	return r;
 }
 
-int hk_http_open(const struct hk_collector *collector, struct hk_http **ret_http,
-		 char problem[HK_ACCESS_PROBLEM_BYTES])
+/* Opens the address of OPTIONS, for clients with OWN_TOKEN too. */
+static int open_http(const struct hk_collector *collector,
+		     const struct hk_collector_options *options, const char *own_token,
+		     struct hk_http **ret_http, char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	struct hk_http *http = calloc(1, sizeof(*http));
 	*problem = '\0';
@@ -363,20 +379,42 @@ int hk_http_open(const struct hk_collector *collector, struct hk_http **ret_http
 	pthread_mutex_init(&http->lock, NULL);
 	http->policy = collector->policy;
 	http->refusals = collector->rejections;
+	snprintf(http->own_token, sizeof(http->own_token), "%s", own_token);
 	http->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	http->live = hk_live_new(collector->url);
 	int r = http->event_fd < 0 ? -errno : http->live ? 0 : -ENOMEM;
-	r = r < 0 ? r : open_listener(&collector->options, http, problem);
+	r = r < 0 ? r : open_listener(options, http, problem);
 	if (r < 0) {
 		hk_http_free(http);
 		return r;
 	}
-	const char *address = strstr(http->listener.url, "://");
-	snprintf(http->url, sizeof(http->url), "%s%s/metrics", http->tls ? "https" : "http",
-		 address);
+	snprintf(http->site, sizeof(http->site), "%s%s", http->tls ? "https" : "http",
+		 strstr(http->listener.url, "://"));
+	snprintf(http->url, sizeof(http->url), "%s/metrics", http->site);
 	hk_listener_accept(&http->listener);
 	*ret_http = http;
 	return 0;
+}
+
+int hk_http_open(const struct hk_collector *collector, struct hk_http **ret_http,
+		 char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	return open_http(collector, &collector->options, "", ret_http, problem);
+}
+
+int hk_http_open_own(const struct hk_collector *collector, struct hk_http **ret_http,
+		     char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	const struct hk_collector_options options = {.http = "127.0.0.1:0"};
+	unsigned char bytes[HK_HTTP_TOKEN_BYTES];
+	char token[2 * sizeof(bytes) + 1];
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) {
+		return -EIO;
+	}
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+	}
+	return open_http(collector, &options, token, ret_http, problem);
 }
 
 /* Frees the ended clients, or ALL. */
@@ -437,6 +475,16 @@ int hk_http_fd(const struct hk_http *http)
 const char *hk_http_url(const struct hk_http *http)
 {
 	return http ? http->url : "";
+}
+
+const char *hk_http_site(const struct hk_http *http)
+{
+	return http->site;
+}
+
+const char *hk_http_own_token(const struct hk_http *http)
+{
+	return http->own_token;
 }
 
 bool hk_http_waits(struct hk_http *http)

@@ -22,6 +22,11 @@ struct hk_http;
 /* Listens on the address of options.http. Returns 0, or -errno with the reason in PROBLEM. */
 int hk_http_open(const struct hk_collector *collector, struct hk_http **ret_http,
 		 char problem[HK_ACCESS_PROBLEM_BYTES]);
+/* Listens on loopback, at a port that is free, for clients with a token that is made now. Returns
+ * as above. */
+int hk_http_open_own(const struct hk_collector *collector, struct hk_http **ret_http,
+		     char problem[HK_ACCESS_PROBLEM_BYTES]);
+
 /* Closes and frees; accepts NULL, returns NULL. */
 struct hk_http *hk_http_free(struct hk_http *http);
 
@@ -39,7 +44,11 @@ void hk_http_run(struct hk_collector *collector, struct hk_http *http);
 /* Returns whether an answer must be made or a connection must be freed. */
 bool hk_http_waits(struct hk_http *http);
 
-/* Where it listens, with the port it got; "": nowhere. */
+/* Where it listens, without a path, and the token of hk_http_open_own, "": none. */
+const char *hk_http_site(const struct hk_http *http);
+const char *hk_http_own_token(const struct hk_http *http);
+
+/* Where /metrics are, with the port it got; "": nowhere. */
 const char *hk_http_url(const struct hk_http *http);
 
 #endif

@@ -16,6 +16,7 @@
 #include "collector/server/policy.h"
 #include "collector/server/rejections.h"
 
+#define HK_HTTP_TOKEN_BYTES 16u
 #define HK_HTTP_PLAIN "text/plain; charset=utf-8"
 
 enum hk_http_state {
@@ -66,7 +67,8 @@ struct hk_http {
 	struct hk_page_cache pages;
 	struct hk_live *live;
 	uint64_t asked; /* number of the newest request for a live page */
-	char url[HK_REQUEST_URL_BYTES];
+	char site[HK_REQUEST_URL_BYTES], url[HK_REQUEST_URL_BYTES + sizeof("/metrics")];
+	char own_token[2 * HK_HTTP_TOKEN_BYTES + 1]; /* "": rights are those of the policy */
 };
 
 /* Starts the answer STATUS with BODY, or with TEXT if BODY is NULL. Takes over one use of BODY. */

@@ -154,11 +154,42 @@ def check_rights(run):
         expect(f"document with {token}", get(f"{site}/jobs/hers/data", basic(token), **trusted).status, status)
 
 
+def check_open(run, browser):
+    """`hookcli open`: the live page of a private collector's job, behind a token that is in no argument of a process; then the report."""
+    script = run.path("browser")
+    with open(script, "w", encoding="ascii", opener=lambda path, flags: os.open(path, flags, 0o700)) as out:
+        out.write(f'#!/bin/sh\nprintf "%s" "$1" >{run.path("shown.new")} && mv {run.path("shown.new")} {run.path("shown")}\n')
+    line = [run.binary("hookcli"), "run", "-q", "--store", run.path("store"), "--job", "opened", "--", "cat"]
+    with subprocess.Popen(line, env=run.environment(), cwd=run.directory, stdin=subprocess.PIPE) as job:
+        wait_for("the job to run", lambda: run.cli("report", "opened", check=False).returncode == 0)
+        address = run.cli("open", "opened", env={"BROWSER": script}).stdout.strip()
+        token = urllib.parse.urlsplit(address).password
+        given = wait_for("the browser", lambda: os.path.exists(run.path("shown")) and open(run.path("shown"), encoding="utf-8").read())
+        expect_true(f"a secret token of 32 digits, {given} given", len(token) == 32 and token not in given)
+        expect("rights of the file", os.stat(given.removeprefix("file://")).st_mode & 0o777, 0o600)
+        expect("the same address again", run.cli("open", "opened", "--no-browser").stdout.strip(), address)
+        bare = address.replace(f"hooktrace:{token}@", "")
+        for headers in ({}, {"Authorization": f"Bearer {token[:-1]}"}, {"Authorization": f"Bearer {token}0"}):
+            expect("without the token", get(bare, headers).status, 401)
+        browser.driver.get_log("browser")
+        browser.driver.get(given)
+        wait_for("the page behind it", lambda: browser.run("return document.documentElement.dataset.ready ?? null"))
+        wait_for("its badge", lambda: browser.run(BADGE) == "live")
+        job.stdin.close()
+        expect("end of the job", job.wait(TIMEOUT), 0)
+    wait_for("the end of its collector to be said", lambda: browser.run(BADGE) in ("ended", "no newer data"))
+    address = run.cli("open", run.path("store", "opened"), "--no-browser").stdout.strip()
+    expect("its report", address, "file://" + run.path("store", "opened", "report.html"))
+    expect("without a screen", run.cli("open", run.path("store", "opened")).stdout.strip(), address)
+    expect("no such job", run.cli("open", "none", check=False).returncode, 3)
+
+
 def test(run):
     collector = run.start_collector("--http", "127.0.0.1:0")
     site = site_of(run)
     with Browser(run.directory) as browser:
         check_page(run, site, browser)
+        check_open(run, browser)
     check_paths(site)
     check_maker(run, site, collector)
     check_alone(run)
