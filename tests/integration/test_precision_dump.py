@@ -67,12 +67,13 @@ def check_page(run: Run, python):
 
 
 def check_timeline(run: Run, python):
-    """Each call with values is a call of the job."""
+    """Each call with values is a call of the job, and an optimizer's step that the dump follows is none."""
     done = run.trace(python, os.path.join(HERE, "traced.py"), run.directory, hooks=["mpi"], options=("--job", "values"), env=environment(run))
     rows = collections.Counter(name for name, _, _ in json.loads(done.stdout.splitlines()[-1]))
     calls = {row["function"]: row["calls"] for row in run.report(run.path("store", "values"))["calls"] if row["domain"] == "torch"}
     expect_true(f"calls with values {rows}", len(rows) > 4)
     expect("calls on the timeline", {name: calls.get(name) for name in rows}, dict(rows))
+    expect("steps on the timeline", [name for name in calls if name.endswith(".step")], [])
 
 
 def test(run: Run, kind="short"):

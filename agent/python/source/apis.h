@@ -69,6 +69,7 @@ struct hk_api_words {
 
 struct hk_api_seen {
 	uint64_t begin_ns; /* CLOCK_MONOTONIC; set after begin() */
+	bool untimed;	   /* set by begin(): values do not put the call on the timeline */
 };
 
 struct hk_api_observer {

@@ -238,7 +238,7 @@ call_observed(PyObject *self, void *second, uintptr_t third, void *fourth, struc
 	struct hk_api_words words = {self, second, third, fourth};
 	const struct hk_api_observer *observer = hk_api_observer;
 	struct hk_api_seen *seen = begin_values(api, &words);
-	PyObject *result = call_timed(self, second, third, fourth, api, seen);
+	PyObject *result = call_timed(self, second, third, fourth, api, seen && !seen->untimed);
 
 	return seen ? end_values(observer, seen, result) : result;
 }

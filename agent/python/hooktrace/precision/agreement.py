@@ -6,6 +6,8 @@
         optimizer.step()        # each 100th: digests of gradients before, of parameters behind it
     watch.stop()
 
+A step with a closure makes its gradients itself: they are compared behind the step, too.
+
 Digests of the tensors go to the collector, which compares them over the ranks while the job runs: `hookcli report` names the first step, tensor and
 rank that differ. Without an optimizer, call watch.step() behind the program's own step, before gradients are set to zero.
 """
@@ -61,6 +63,11 @@ def folded(pairs: Pairs, most: int = TENSORS) -> Pairs:
         text = b"".join(value.to_bytes(8, "little") for _, value in part)
         found.append((f"{part[0][0]} ... {part[-1][0]}" if len(part) > 1 else part[0][0], _native.digest(text)))
     return found
+
+
+def has_closure(arguments: Sequence[Any], keywords: Dict[str, Any]) -> bool:
+    """Whether an optimizer's step with ARGUMENTS and KEYWORDS evaluates the model again."""
+    return callable(arguments[0] if arguments else keywords.get("closure"))
 
 
 class Agreement:
@@ -157,13 +164,15 @@ class Agreement:
         """Has each step of OPTIMIZER call this object."""
         me = weakref.ref(self)
 
-        def before(*_: Any) -> None:
+        def before(_: Any, arguments: Sequence[Any], keywords: Dict[str, Any]) -> None:
             agreement = me()
-            if agreement is not None:
+            if agreement is not None and not has_closure(arguments[1:], keywords):
                 agreement._before()
 
-        def after(*_: Any) -> None:
+        def after(_: Any, arguments: Sequence[Any], keywords: Dict[str, Any]) -> None:
             agreement = me()
+            if agreement is not None and has_closure(arguments[1:], keywords):
+                agreement._before()
             if agreement is not None:
                 agreement._after()
 
@@ -173,9 +182,9 @@ class Agreement:
         original = optimizer.step
 
         def step(*arguments: Any, **keywords: Any) -> Any:
-            before()
+            before(optimizer, (optimizer, *arguments), keywords)
             result = original(*arguments, **keywords)
-            after()
+            after(optimizer, (optimizer, *arguments), keywords)
             return result
 
         def undo() -> None:

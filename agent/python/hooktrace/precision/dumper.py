@@ -9,13 +9,13 @@ import socket
 import sys
 import time
 from types import TracebackType
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Type, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Type, Union
 
 from .. import _native, tracing
 from ..apis.catalog import Framework
 from . import loss_scale
 from .device import Queue
-from .session import Session, aside
+from .session import STEP, Session, aside
 from .steps import Steps, parse_size, show_size
 
 _PARAMETER, _GRADIENT, _OPTIMIZER = 2, 3, 4  # enum hk_dump_phase
@@ -54,6 +54,15 @@ def optimizers_of(optimizer: Any) -> List[Any]:
         if not hasattr(type(one), "step"):
             raise TypeError(f"invalid optimizer {type(one).__name__}: expected an object with step(), or a list of them")
     return found
+
+
+def tensors_of(slot: str, value: Any) -> Iterator[Tuple[str, Any]]:
+    """VALUE if it is a tensor, or the tensors of a list, as LBFGS has them, with their places behind SLOT."""
+    if hasattr(value, "data_ptr"):
+        yield slot, value
+    elif isinstance(value, (list, tuple)):
+        for place, one in enumerate(value):
+            yield from tensors_of(f"{slot}.{place}", one)
 
 
 class Dumper:
@@ -140,7 +149,7 @@ class Dumper:
         loss_scale.follow(self._session)
         kinds = {type(one).step: type(one) for one in self._optimizers if self._gradients}
         for kind in kinds.values():
-            self._session.notice(kind.step, f"{kind.__module__}.{kind.__name__}.step", self._step_begins)
+            self._session.notice(kind.step, f"{kind.__module__}.{kind.__name__}.step", self._has_gradients, STEP)
 
     def _is_mine(self) -> bool:
         return self._on and self._session.pid == os.getpid()
@@ -183,7 +192,7 @@ class Dumper:
                     seen.setdefault(id(parameter), (".".join(filter(None, (path, name))), parameter))
         return list(seen.values())
 
-    def _step_begins(self, optimizer: Any) -> None:
+    def _has_gradients(self, optimizer: Any) -> None:
         if self._on and any(optimizer is one for one in self._optimizers):
             self._write_gradients(optimizer if len(self._optimizers) > 1 else None)
 
@@ -214,8 +223,8 @@ class Dumper:
             for place, parameter in enumerate(group["params"]):
                 name = names.get(id(parameter), f"{number}.{place}")
                 for key, value in optimizer.state.get(parameter, {}).items():
-                    if hasattr(value, "data_ptr"):
-                        _native.values_state(_OPTIMIZER, name, type(optimizer).__name__, str(key), value)
+                    for slot, tensor in tensors_of(str(key), value):
+                        _native.values_state(_OPTIMIZER, name, type(optimizer).__name__, slot, tensor)
 
     def stop(self) -> None:
         """Ends the step and the dump, and says what it has. Does nothing if it is not on."""

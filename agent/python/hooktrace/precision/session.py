@@ -12,7 +12,7 @@ from ..apis.catalog import Framework
 from . import sides
 from .scope import Scope, module_paths
 
-FUNCTION, MODULE, BACKWARD, NOTICE = range(4)  # enum hk_role
+FUNCTION, MODULE, BACKWARD, NOTICE, STEP = range(5)  # enum hk_role
 
 # They make no tensor of their own: what runs inside of them is what is dumped.
 _PASSED = frozenset(("torch.Tensor.backward", "torch.Tensor.requires_grad_", "torch.load", "torch.save", "torch.compile"))
@@ -120,9 +120,10 @@ class Session:
             _native.values_hook(backward, f"{framework.name}.run_backward", framework.name, BACKWARD, False)
         return named
 
-    def notice(self, function: Any, name: str, told: Callable[[Any], None]) -> None:
-        """Has TOLD(object) called when FUNCTION, a method written in Python, is called for an object."""
-        _native.values_hook(function, name, name.rpartition(".")[0], NOTICE, False)
+    def notice(self, function: Any, name: str, told: Callable[[Any], None], role: int = NOTICE) -> None:
+        """Has TOLD(object) called when FUNCTION, a method written in Python, is called for an object. As a STEP, that of an optimizer: when the
+        gradients of the step are there, which is at its end if it has a closure."""
+        _native.values_hook(function, name, name.rpartition(".")[0], role, False)
         self._told[name] = told
 
     def _notify(self, name: str, instance: Any) -> None:

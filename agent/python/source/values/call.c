@@ -196,6 +196,12 @@ static struct hk_api_seen *begin_function(struct hk_api *api, const struct hk_ap
 	return &record->seen;
 }
 
+/* How many arguments by position a call of a function in Python has. */
+static Py_ssize_t count_of(const struct hk_api_words *words)
+{
+	return (Py_ssize_t)(words->third & (uintptr_t)PY_SSIZE_T_MAX);
+}
+
 /* The name of a module's row: its path; its class if that is empty. */
 static PyObject *module_name(PyObject *path, PyObject *class)
 {
@@ -207,7 +213,7 @@ static PyObject *module_name(PyObject *path, PyObject *class)
 
 static struct hk_api_seen *begin_module(struct hk_api *api, const struct hk_api_words *words)
 {
-	bool has_self = (words->third & (uintptr_t)PY_SSIZE_T_MAX) > 0;
+	bool has_self = count_of(words) > 0;
 	struct hk_record *record = has_self ? new_record(api) : NULL;
 	PyObject *module = has_self ? *(PyObject **)words->second : NULL;
 
@@ -250,19 +256,59 @@ static struct hk_api_seen *begin_backward(struct hk_api *api)
 	return &record->seen;
 }
 
-/* Tells Python of a call of API. */
-static void notify(const struct hk_api *api, const struct hk_api_words *words)
+/* Tells Python of a call of API, a method of OBJECT. */
+static void notify(const struct hk_api *api, PyObject *object)
 {
-	if ((words->third & (uintptr_t)PY_SSIZE_T_MAX) == 0 || !hk_values.notify) {
+	if (!hk_values.notify) {
 		return;
 	}
-	PyObject *done = hk_values_call(hk_values.notify,
-					PyTuple_Pack(2, api->name, *(PyObject **)words->second));
+	PyObject *done = hk_values_call(hk_values.notify, PyTuple_Pack(2, api->name, object));
 
 	if (!done) {
 		PyErr_WriteUnraisable(api->object);
 	}
 	Py_XDECREF(done);
+}
+
+/* Whether an optimizer's step is given a function that evaluates the model again. */
+static bool has_closure(const struct hk_api_words *words)
+{
+	PyObject **arguments = words->second, *names = words->fourth;
+	Py_ssize_t many = count_of(words), keywords = names ? PyTuple_Size(names) : 0;
+
+	if (many > 1) {
+		return PyCallable_Check(arguments[1]);
+	}
+	for (Py_ssize_t i = 0; i < keywords; i++) {
+		if (strcmp(hk_values_text(PyTuple_GetItem(names, i)), "closure") == 0) {
+			return PyCallable_Check(arguments[many + i]);
+		}
+	}
+	return false;
+}
+
+/* The gradients of a step are there when it begins; with a closure, which makes them, when it has
+ * ended. */
+static struct hk_api_seen *begin_step(struct hk_api *api, const struct hk_api_words *words)
+{
+	if (count_of(words) == 0) {
+		return NULL;
+	}
+	PyObject *optimizer = *(PyObject **)words->second;
+
+	if (!has_closure(words)) {
+		notify(api, optimizer);
+		return NULL;
+	}
+	struct hk_record *record = new_record(api);
+
+	if (!record) {
+		return NULL;
+	}
+	record->seen.untimed = true;
+	record->optimizer = optimizer;
+	Py_INCREF(optimizer);
+	return &record->seen;
 }
 
 static struct hk_api_seen *begin(struct hk_api *api, const struct hk_api_words *words)
@@ -277,8 +323,12 @@ static struct hk_api_seen *begin(struct hk_api *api, const struct hk_api_words *
 		return begin_module(api, words);
 	case HK_ROLE_BACKWARD:
 		return begin_backward(api);
+	case HK_ROLE_STEP:
+		return begin_step(api, words);
 	default:
-		notify(api, words);
+		if (count_of(words) > 0) {
+			notify(api, *(PyObject **)words->second);
+		}
 		return NULL;
 	}
 }
@@ -346,6 +396,9 @@ static int take_result(struct hk_record *record, PyObject *result)
 
 static int finish(struct hk_record *record, PyObject *result)
 {
+	if (record->optimizer && result && hk_values.taking) {
+		notify(&hk_apis[record->place], record->optimizer);
+	}
 	if (!record->wanted || !hk_values.taking) {
 		return 0;
 	}
@@ -367,7 +420,7 @@ static void leave(const struct hk_record *record)
 		hk_values.backwards--;
 	} else if (record->is_module) {
 		hk_modules_leave();
-	} else {
+	} else if (!record->optimizer) {
 		thread.depth--;
 	}
 }

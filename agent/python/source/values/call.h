@@ -10,6 +10,7 @@ enum hk_role {
 	HK_ROLE_MODULE = 1,   /* calls its first argument, a module */
 	HK_ROLE_BACKWARD = 2, /* a backward pass */
 	HK_ROLE_NOTICE = 3,   /* a method in Python, whose calls go to `notify` */
+	HK_ROLE_STEP = 4,     /* the same of an optimizer's step; at its end, with a closure */
 	HK_ROLES
 };
 

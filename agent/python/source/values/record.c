@@ -45,6 +45,7 @@ void hk_record_free(struct hk_record *record)
 	}
 	Py_XDECREF(record->name);
 	Py_XDECREF(record->of);
+	Py_XDECREF(record->optimizer);
 	if (many_free >= FREE_MAX || record->room > 256) {
 		free(record->values);
 		free(record);

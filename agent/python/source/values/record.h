@@ -34,6 +34,7 @@ struct hk_record {
 	bool has_inputs;		  /* they were taken at its begin */
 	bool early;			  /* the inputs' rows are written */
 	PyObject *name, *of;		  /* texts; owned */
+	PyObject *optimizer;		  /* whose step the call is, or NULL; owned */
 	uint32_t number, stack, flags;
 	uint64_t sequence, thread;
 	size_t many, room, inputs; /* values; of these, inputs come first */
