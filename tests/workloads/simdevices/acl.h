@@ -15,6 +15,8 @@ enum {
 enum { ACL_HOST_TO_DEVICE = 1, ACL_DEVICE_TO_HOST = 2, ACL_DEVICE_TO_DEVICE = 3 };
 enum { ACL_EVENT_RECORDED_STATUS_NOT_READY = 0, ACL_EVENT_RECORDED_STATUS_COMPLETE = 1 };
 enum { ACL_STREAM_STATUS_COMPLETE = 0, ACL_STREAM_STATUS_NOT_READY = 1 };
+enum { ACL_RT_OVERFLOW_MODE_SATURATION = 0, ACL_RT_OVERFLOW_MODE_INFNAN = 1 };
+#define ACL_OVERFLOW_BYTES 64 /* of the flag, as aclrtGetOverflowStatus writes it */
 
 typedef struct sim_stream *aclrtStream;
 typedef struct sim_event *aclrtEvent;
@@ -80,6 +82,15 @@ int aclrtDestroyEvent(aclrtEvent event);
 int aclrtRecordEvent(aclrtEvent event, aclrtStream stream);
 int aclrtQueryEventStatus(aclrtEvent event, int *status);
 int aclrtSynchronizeEvent(aclrtEvent event);
+int aclrtGetDeviceSatMode(int *mode);
+int aclrtGetOverflowStatus(void *output, size_t size, aclrtStream stream);
+int aclrtResetOverflowStatus(aclrtStream stream);
+
+/* Not ACL's, for tests: work on STREAM overflows on the current device; the flag's functions return
+ * ERROR from now on; overflows have a MODE of ACL_RT_OVERFLOW_MODE. */
+int sim_acl_overflow(aclrtStream stream);
+void sim_acl_refuse_overflow(int error);
+void sim_acl_set_overflow_mode(int mode);
 
 /* ---- operators: libopapi.so */
 

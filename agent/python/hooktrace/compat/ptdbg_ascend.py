@@ -148,6 +148,9 @@ class _Overflows:
         atexit.register(self._end)
 
     def _found(self, find: Find) -> None:
+        if find.phase == "device":
+            _warn(f"[overflow {find.number} times]: the device's overflow flag was set in step {find.step}.")
+            return
         kind, operation = ptdbg.names.split(find.api)
         _warn(f"[overflow {find.number} times]: module name :'{kind}_{operation}_{find.call}' is overflow and dump file is saved in '{self.path}'.")
         if find.inherited:
@@ -162,7 +165,7 @@ class _Overflows:
         if self._pid != os.getpid():
             return
         self._watch.stop()
-        if self._watch.finds:
+        if any(find.path for find in self._watch.finds):
             _write(ptdbg.Writer(self.path, 1, ptdbg.LIST, [""]), self._watch.path)
 
 
