@@ -80,39 +80,10 @@ static int fail(struct answer *answer, int error, const char *format, const char
 	return 1;
 }
 
-static int list_jobs(const struct hk_collector *collector, const char *user, Hk__Job ***ret_jobs,
-		     size_t *ret_count)
-{
-	struct hk_job *job;
-	size_t count = 0;
-	DL_FOREACH (collector->jobs, job) {
-		count++;
-	}
-	Hk__Job **jobs = calloc(count + 1, sizeof(struct hk_job *));
-	if (!jobs) {
-		return -ENOMEM;
-	}
-	count = 0;
-	DL_FOREACH (collector->jobs, job) {
-		if (!hk_job_is_for(job, user)) {
-			continue;
-		}
-		if (!job->state->closed) {
-			hk_job_sum(job);
-		} else if (access(job->state->directory, F_OK) < 0) {
-			continue; /* `hookcli rm` removed the job */
-		}
-		jobs[count++] = job->state;
-	}
-	*ret_jobs = jobs;
-	*ret_count = count;
-	return 0;
-}
-
 static int answer_list(struct hk_collector *collector, Hk__Request *request, struct answer *answer)
 {
 	(void)request;
-	int r = list_jobs(collector, answer->user, &answer->jobs, &answer->response.n_jobs);
+	int r = hk_jobs_list(collector, answer->user, &answer->jobs, &answer->response.n_jobs);
 	if (r < 0) {
 		return fail(answer, r, "out of memory%s", "");
 	}
@@ -127,7 +98,7 @@ static int answer_status(struct hk_collector *collector, Hk__Request *request,
 	Hk__StatusReply *status = &answer->status;
 	struct timespec cpu;
 	hk__status_reply__init(status);
-	int r = list_jobs(collector, answer->user, &answer->jobs, &status->n_jobs);
+	int r = hk_jobs_list(collector, answer->user, &answer->jobs, &status->n_jobs);
 	r = r < 0 ? r : hk_peers_list(collector, answer->user, &answer->leaves, &status->n_leaves);
 	hk_job_quota_count_jobs(answer->quota, collector->jobs);
 	r = r < 0 ? r

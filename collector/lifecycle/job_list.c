@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <utlist.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/job/jobdir.h"
+#include "collector/lifecycle/job_sum.h"
 #include "collector/lifecycle/process_list.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
@@ -161,4 +163,33 @@ void hk_job_link_all(const struct hk_collector *collector)
 			hk_job_link(collector, job);
 		}
 	}
+}
+
+int hk_jobs_list(const struct hk_collector *collector, const char *user, Hk__Job ***ret_jobs,
+		 size_t *ret_count)
+{
+	struct hk_job *job;
+	size_t count = 0;
+	DL_FOREACH (collector->jobs, job) {
+		count++;
+	}
+	Hk__Job **jobs = calloc(count + 1, sizeof(struct hk_job *));
+	if (!jobs) {
+		return -ENOMEM;
+	}
+	count = 0;
+	DL_FOREACH (collector->jobs, job) {
+		if (!hk_job_is_for(job, user)) {
+			continue;
+		}
+		if (!job->state->closed) {
+			hk_job_sum(job);
+		} else if (access(job->state->directory, F_OK) < 0) {
+			continue; /* `hookcli rm` removed the job */
+		}
+		jobs[count++] = job->state;
+	}
+	*ret_jobs = jobs;
+	*ret_count = count;
+	return 0;
 }

@@ -51,4 +51,10 @@ void hk_job_drop(struct hk_collector *collector, const char *directory);
 /* Frees all jobs without closing them. */
 void hk_job_free_all(struct hk_collector *collector);
 
+/* Sets *RET_JOBS, which the caller frees, to the *RET_COUNT jobs that USER may see, except ended
+ * ones whose directory was removed. The sums of running jobs are brought up to date. Returns 0 or
+ * -ENOMEM. */
+int hk_jobs_list(const struct hk_collector *collector, const char *user, Hk__Job ***ret_jobs,
+		 size_t *ret_count);
+
 #endif
