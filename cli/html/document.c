@@ -9,15 +9,17 @@
 #include "report/write/findings_write.h"
 #include "report/write/write.h"
 
-static int findings_write(const struct hk_report *report, struct hk_json *json)
+static int findings_write(const struct hk_report *report, const char *key,
+			  int (*init)(struct hk_findings *findings, const struct hk_report *report),
+			  struct hk_json *json)
 {
 	struct hk_findings findings;
-	int r = hk_findings_init(&findings, report);
+	int r = init(&findings, report);
 
 	if (r < 0) {
 		return r;
 	}
-	hk_json_open(json, "findings", '[');
+	hk_json_open(json, key, '[');
 	hk_findings_write_json(&findings, report, false, json);
 	hk_json_close(json, ']');
 	hk_findings_fini(&findings);
@@ -68,7 +70,7 @@ int hk_html_document_write(const struct hk_report *report, const struct hk_overv
 	json.comma = true;
 	hk_json_string(&json, "version", HK_VERSION);
 	rows_write(report, &json);
-	r = r ? r : findings_write(report, &json);
+	r = r ? r : findings_write(report, "findings", hk_findings_init, &json);
 	r = r ? r : hk_html_functions_write(report, &json);
 	r = r ? r : hk_html_memory_write(report, &json);
 	if (kernels) {
@@ -81,6 +83,21 @@ int hk_html_document_write(const struct hk_report *report, const struct hk_overv
 	if (stacks && stacks->count > 0) {
 		r = r ? r : hk_html_stacks_write(stacks, &json);
 	}
+	hk_json_close(&json, '}');
+	return r == 0 && ferror(output) ? -EIO : r;
+}
+
+int hk_html_news_write(const struct hk_report *report, const struct hk_groups *functions,
+		       const struct hk_groups *domains, FILE *output)
+{
+	struct hk_json json = {.output = output};
+
+	hk_json_open(&json, NULL, '{');
+	int r = hk_report_write_json_facts(report, HK_HTML_ROWS, output);
+	json.comma = true;
+	rows_write(report, &json);
+	r = r ? r : findings_write(report, "urgent", hk_findings_init_urgent, &json);
+	r = r ? r : hk_html_sums_write(report, functions, domains, &json);
 	hk_json_close(&json, '}');
 	return r == 0 && ferror(output) ? -EIO : r;
 }

@@ -34,9 +34,21 @@ int hk_html_document_write(const struct hk_report *report, const struct hk_overv
 			   const struct hk_stack_rows *stacks, const struct hk_kernel_rows *kernels,
 			   FILE *output);
 
+/* Keys of the groups that the next two need. */
+#define HK_HTML_FUNCTION_KEYS (HK_GROUP_FUNCTION | HK_GROUP_LIBRARY)
+#define HK_HTML_DOMAIN_KEYS (HK_GROUP_DOMAIN | HK_GROUP_RANK)
+
+/* Writes what a live page renews most often, of a job too large to be written whole each time: its
+ * facts, the table of FUNCTIONS, the DOMAINS of each rank, and `urgent`: the findings that need no
+ * calls. REPORT may be that of a rollup. Returns 0, -EIO or -ENOMEM. */
+int hk_html_news_write(const struct hk_report *report, const struct hk_groups *functions,
+		       const struct hk_groups *domains, FILE *output);
+
 void hk_html_kernels_write(const struct hk_kernel_rows *rows, struct hk_json *json);
 
 /* Write members of the document: functions, memory, and stacks. Return 0 or -ENOMEM. */
+int hk_html_sums_write(const struct hk_report *report, const struct hk_groups *functions,
+		       const struct hk_groups *domains, struct hk_json *json);
 int hk_html_functions_write(const struct hk_report *report, struct hk_json *json);
 int hk_html_memory_write(const struct hk_report *report, struct hk_json *json);
 int hk_html_stacks_write(const struct hk_stack_rows *rows, struct hk_json *json);

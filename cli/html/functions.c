@@ -184,32 +184,26 @@ static int sums_write(struct hk_json *json, const struct hk_groups *groups)
 	return 0;
 }
 
-static int table_write(const struct hk_report *report, struct hk_json *json)
+static int table_write(const struct hk_groups *groups, struct hk_json *json)
 {
-	struct hk_groups groups;
-	int r = hk_groups_init(&groups, report, HK_GROUP_FUNCTION | HK_GROUP_LIBRARY);
+	size_t shown = groups->count < HK_HTML_FUNCTIONS ? groups->count : HK_HTML_FUNCTIONS;
 
-	if (r < 0) {
-		return r;
-	}
-	size_t shown = groups.count < HK_HTML_FUNCTIONS ? groups.count : HK_HTML_FUNCTIONS;
 	hk_json_newline(json);
 	hk_json_open(json, "functions", '{');
-	r = sums_write(json, &groups);
-	texts_write(json, "function", &groups, shown, function_of);
-	texts_write(json, "domain", &groups, shown, domain_of);
-	texts_write(json, "role", &groups, shown, role_of);
-	r = r ? r : libraries_write(json, &groups, shown);
+	int r = sums_write(json, groups);
+	texts_write(json, "function", groups, shown, function_of);
+	texts_write(json, "domain", groups, shown, domain_of);
+	texts_write(json, "role", groups, shown, role_of);
+	r = r ? r : libraries_write(json, groups, shown);
 	for (size_t k = 0; k < COLUMNS; k++) {
 		hk_json_open(json, columns[k].name, '[');
 		for (size_t i = 0; i < shown; i++) {
-			columns[k].write(json, &groups.groups[i].numbers);
+			columns[k].write(json, &groups->groups[i].numbers);
 		}
 		hk_json_close(json, ']');
 	}
-	spread_write(json, &groups, shown);
+	spread_write(json, groups, shown);
 	hk_json_close(json, '}');
-	hk_groups_fini(&groups);
 	return r;
 }
 
@@ -364,15 +358,15 @@ static void domain_write(const struct domain *domain, size_t ranks, struct hk_js
 	hk_json_close(json, '}');
 }
 
-static int domains_sum(const struct hk_report *report, struct domain *domains, uint64_t *room,
-		       size_t *ret_count)
+static int domains_sum(const struct hk_report *report, const struct hk_groups *groups,
+		       struct domain *domains, uint64_t *room, size_t *ret_count)
 {
 	struct hk_report_strings strings = {0};
 	size_t ranks = report->rank_count;
 	int64_t number = 0;
 
-	for (size_t i = 0; i < report->call_count && number >= 0; i++) {
-		const struct hk_report_call *call = &report->calls[i];
+	for (size_t i = 0; i < groups->count && number >= 0; i++) {
+		const struct hk_group *call = &groups->groups[i];
 		size_t column = column_of(report, call->rank);
 		if (strcmp(call->role, "launcher") == 0 || column >= ranks) {
 			continue;
@@ -396,12 +390,14 @@ static int domains_sum(const struct hk_report *report, struct domain *domains, u
 	return number < 0 ? (int)number : 0;
 }
 
-static int domains_write(const struct hk_report *report, struct hk_json *json)
+/* GROUPS: by domain and rank. */
+static int domains_write(const struct hk_report *report, const struct hk_groups *groups,
+			 struct hk_json *json)
 {
 	struct domain domains[DOMAINS];
 	size_t count = 0;
 	uint64_t *room = calloc(2 * DOMAINS * report->rank_count + 1, sizeof(*room));
-	int r = room ? domains_sum(report, domains, room, &count) : -ENOMEM;
+	int r = room ? domains_sum(report, groups, domains, room, &count) : -ENOMEM;
 
 	hk_json_open(json, "domains", '[');
 	for (size_t i = 0; i < count; i++) {
@@ -412,10 +408,22 @@ static int domains_write(const struct hk_report *report, struct hk_json *json)
 	return r;
 }
 
+int hk_html_sums_write(const struct hk_report *report, const struct hk_groups *functions,
+		       const struct hk_groups *domains, struct hk_json *json)
+{
+	int r = domains_write(report, domains, json);
+
+	return r ? r : table_write(functions, json);
+}
+
 int hk_html_functions_write(const struct hk_report *report, struct hk_json *json)
 {
-	int r = domains_write(report, json);
+	struct hk_groups functions = {0}, domains = {0};
+	int r = hk_groups_init(&functions, report, HK_HTML_FUNCTION_KEYS);
 
-	r = r ? r : table_write(report, json);
+	r = r ? r : hk_groups_init(&domains, report, HK_HTML_DOMAIN_KEYS);
+	r = r ? r : hk_html_sums_write(report, &functions, &domains, json);
+	hk_groups_fini(&functions);
+	hk_groups_fini(&domains);
 	return r ? r : cells_write(report, json);
 }

@@ -3,10 +3,11 @@ hk.live = (() => {
 	const { html } = hk.element;
 	const EVERY_MS = 1000;
 	const AWAY_MS = 4000; /* between questions that get no answer */
+	const NEWS_MS = 2000; /* a document that is renewed less often is completed by news */
 	const badge = html("span", { class: "pill neutral", id: "live", role: "status" }, "loading");
 	const pause = html("button", { type: "button", class: "tool", "aria-pressed": "false", onclick: toggle }, "Pause");
-	const state = { all: null, paused: false, timer: 0, asking: false, stale: new Set(), made: 0 };
-	const address = new URL(`${location.pathname.replace(/\/$/, "")}/data`, location.origin);
+	const state = { all: null, paused: false, timer: 0, asking: false, stale: new Set(), made: 0, wholeDue: 0, newsToo: false };
+	const address = (what) => new URL(`${location.pathname.replace(/\/$/, "")}/${what}`, location.origin);
 
 	/* ---- drawing ---- */
 
@@ -58,11 +59,18 @@ hk.live = (() => {
 		badge.replaceChildren(text);
 	}
 
+	/* Findings of a whole document stay, but for those that the news have too. */
+	function merged({ document: news, live }) {
+		const urgent = news.urgent ?? null;
+		const kept = urgent ? state.all.findings.filter((one) => one.topic !== "progress" && one.topic !== "divergence") : [];
+		return { ...state.all, ...news, findings: urgent ? [...urgent, ...kept] : news.findings, live };
+	}
+
 	/* Takes what the collector answered; returns in how many milliseconds there is more, or null. */
 	function take(fresh) {
 		const begun = performance.now();
 		const first = !state.all;
-		state.all = { ...fresh.document, live: fresh.live };
+		state.all = merged(fresh);
 		if (first) {
 			hk.page.start(state.all);
 		} else if (fresh.made_unix_ns !== state.made) {
@@ -72,6 +80,10 @@ hk.live = (() => {
 			hk.page.navigation();
 		}
 		state.made = fresh.made_unix_ns;
+		if (!fresh.document.urgent) {
+			state.wholeDue = performance.now() + fresh.next_ms;
+			state.newsToo = fresh.next_ms > NEWS_MS;
+		}
 		const { dataset } = document.documentElement;
 		dataset.refreshMs = (performance.now() - begun).toFixed(1);
 		dataset.refreshes = String(Number(dataset.refreshes ?? 0) + 1);
@@ -80,11 +92,17 @@ hk.live = (() => {
 		} else {
 			say("neutral", "ended");
 		}
-		return fresh.live ? Math.max(EVERY_MS, fresh.next_ms) : null;
+		if (!fresh.live && fresh.document.urgent) {
+			state.newsToo = false; /* the end is told whole */
+			return 0;
+		}
+		return !fresh.live ? null : fresh.document.urgent ? Math.max(EVERY_MS, fresh.next_ms) : EVERY_MS;
 	}
 
+	/* The whole document, or between two of a large job's what is new. */
 	async function ask() {
-		const response = await fetch(address, { cache: "no-store" });
+		const whole = !state.all || !state.newsToo || performance.now() >= state.wholeDue;
+		const response = await fetch(address(whole ? "data" : "news"), { cache: "no-store" });
 		if (!response.ok) {
 			throw new Error((await response.text()).trim() || `the collector answers ${response.status}`);
 		}

@@ -10,25 +10,35 @@
 
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/html/document.h"
 #include "cli/html/html.h"
 #include "cli/job/job_open.h"
+#include "cli/job/job_snapshot.h"
 #include "report/build/build.h"
 #include "wire/live/page_link.h"
 
 #define DOCUMENTS 16u
-#define SPACING 20u /* a document is good for this many times the processor time that it took */
+#define SPACING 40u /* a body is good for this many times the processor time that it took */
 #define FRESH_NS UINT64_C(900000000) /* pages ask each second */
 #define MS_NS 1000000u
 #define RECORDS (UINT64_C(1) << 17) /* read for the timeline, at most */
 
-struct document {
-	char *id, *user; /* as asked; user of the job. NULL: unused */
+/* A body that is made again when it may be. */
+struct renewed {
 	struct hk_live_body body;
 	uint64_t until_ns; /* monotonic: no newer one is made before */
-	uint64_t cost_ns;
 };
 
-static struct document documents[DOCUMENTS] = {[0 ... DOCUMENTS - 1] = {.body.fd = -1}};
+struct document {
+	char *id, *user; /* as asked; user of the job. NULL: unused */
+	struct renewed whole, news;
+};
+
+#define UNUSED                                           \
+	{                                                \
+		.whole.body.fd = -1, .news.body.fd = -1, \
+	}
+static struct document documents[DOCUMENTS] = {[0 ... DOCUMENTS - 1] = UNUSED};
 
 /* ---- bodies ---- */
 
@@ -57,8 +67,9 @@ static void forget(struct document *document)
 {
 	free(document->id);
 	free(document->user);
-	hk_live_body_fini(&document->body);
-	*document = (struct document){.body.fd = -1};
+	hk_live_body_fini(&document->whole.body);
+	hk_live_body_fini(&document->news.body);
+	*document = (struct document)UNUSED;
 }
 
 static uint64_t cpu_ns(void)
@@ -69,82 +80,126 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t good_for_ns(uint64_t cost_ns)
+static uint64_t unix_ns(void)
 {
-	uint64_t spaced = cost_ns * SPACING;
-
-	return spaced > FRESH_NS ? spaced : FRESH_NS;
-}
-
-/* Writes the document of JOB. COST_NS: what an earlier one took, which tells when the next can be
- * asked for. */
-static int write_document(const struct hk_job *job, uint64_t cost_ns, FILE *output)
-{
-	struct hk_json json = {.output = output};
-	struct hk_report *report;
 	struct timespec now;
-	int r = hk_report_new(job->snapshot, &report);
 
-	if (r < 0) {
-		return r;
-	}
 	clock_gettime(CLOCK_REALTIME, &now);
-	hk_json_open(&json, NULL, '{');
-	hk_json_bool(&json, "live", job->live);
-	hk_json_uint(&json, "made_unix_ns",
-		     (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
-	hk_json_uint(&json, "next_ms", good_for_ns(cost_ns) / MS_NS);
-	fputs(",\"document\":", output);
-	r = hk_html_write_data(report, job->snapshot, job->elsewhere ? NULL : job->directory,
-			       RECORDS, output);
-	hk_json_close(&json, '}');
-	hk_report_free(report);
-	return r;
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Makes the body of DOCUMENT from JOB. */
-static int make(struct document *document, const struct hk_job *job, uint64_t begin_ns)
+/* What WRITE writes of JOB, and in how many milliseconds there may be a newer one. COST_NS: what
+ * was spent on it before. */
+static int make(struct renewed *renewed, const struct hk_job *job, uint64_t begin_ns,
+		int (*write)(const struct hk_job *job, FILE *output))
 {
 	struct hk_live_body body;
+	struct hk_json json = {0};
 	char *text = NULL;
 	size_t size = 0;
-	FILE *output = open_memstream(&text, &size);
 
-	if (!output) {
+	json.output = open_memstream(&text, &size);
+	if (!json.output) {
 		return -ENOMEM;
 	}
-	int r = write_document(job, document->cost_ns, output);
-	r = fclose(output) != 0 && r == 0 ? -ENOMEM : r;
+	hk_json_open(&json, NULL, '{');
+	hk_json_bool(&json, "live", job->live);
+	hk_json_uint(&json, "made_unix_ns", unix_ns());
+	fputs(",\"document\":", json.output);
+	int r = write(job, json.output);
+	uint64_t good_ns = (cpu_ns() - begin_ns) * SPACING;
+	good_ns = good_ns > FRESH_NS ? good_ns : FRESH_NS;
+	hk_json_uint(&json, "next_ms", good_ns / MS_NS);
+	hk_json_close(&json, '}');
+	r = fclose(json.output) != 0 && r == 0 ? -ENOMEM : r;
 	r = r == 0 ? hk_live_body_make(text, size, &body) : r;
 	free(text);
 	if (r < 0) {
 		return r;
 	}
-	hk_live_body_fini(&document->body);
-	document->body = body;
-	document->cost_ns = cpu_ns() - begin_ns;
-	document->until_ns = hk_clock_monotonic_ns() + good_for_ns(document->cost_ns);
+	hk_live_body_fini(&renewed->body);
+	renewed->body = body;
+	renewed->until_ns = hk_clock_monotonic_ns() + good_ns;
 	return 0;
 }
 
-static int job_error(int code)
+static int write_whole(const struct hk_job *job, FILE *output)
 {
-	return code == HK_EXIT_ABSENT ? -ENOENT : -EIO;
+	struct hk_report *report;
+	int r = hk_report_new(job->snapshot, &report);
+
+	if (r < 0) {
+		return r;
+	}
+	r = hk_html_write_data(report, job->snapshot, job->elsewhere ? NULL : job->directory,
+			       RECORDS, output);
+	hk_report_free(report);
+	return r;
 }
 
-/* Loads the job of DOCUMENT and makes a newer body. */
-static int renew(struct document *document)
+/* Sums calls by KEYS: from a rollup by these, or from whole calls. */
+static int groups_of(struct hk_groups *groups, const Hk__Snapshot *snapshot,
+		     const struct hk_report *report, unsigned keys)
 {
+	return snapshot->folded ? hk_groups_of_functions(groups, snapshot, report)
+				: hk_groups_init(groups, report, keys);
+}
+
+/* Sums the calls of JOB by domain and rank. *RET_RESPONSE, which the caller frees, has the texts.
+ */
+static int domains_of(struct hk_groups *groups, const struct hk_job *job,
+		      const struct hk_report *report, Hk__Response **ret_response)
+{
+	Hk__SnapshotRequest what = HK__SNAPSHOT_REQUEST__INIT;
+
+	if (!job->snapshot->folded) {
+		return hk_groups_init(groups, report, HK_HTML_DOMAIN_KEYS);
+	}
+	what.job = job->snapshot->job->id;
+	what.by_function = what.no_processes = what.no_histograms = true;
+	what.fold_keys = HK_HTML_DOMAIN_KEYS;
+	int r = hk_job_snapshot_request_as(job->url, &what, ret_response);
+	return r < 0 ? r : hk_groups_of_functions(groups, (*ret_response)->snapshot, report);
+}
+
+static int write_news(const struct hk_job *job, FILE *output)
+{
+	struct hk_groups functions = {0}, domains = {0};
+	Hk__Response *response = NULL;
+	struct hk_report *report;
+	int r = hk_report_new(job->snapshot, &report);
+
+	if (r < 0) {
+		return r;
+	}
+	r = groups_of(&functions, job->snapshot, report, HK_HTML_FUNCTION_KEYS);
+	r = r < 0 ? r : domains_of(&domains, job, report, &response);
+	r = r < 0 ? r : hk_html_news_write(report, &functions, &domains, output);
+	hk_groups_fini(&functions);
+	hk_groups_fini(&domains);
+	if (response) {
+		hk__response__free_unpacked(response, NULL);
+	}
+	hk_report_free(report);
+	return r;
+}
+
+/* Loads the job of DOCUMENT and makes RENEWED, its whole document or its news. */
+static int renew(struct document *document, struct renewed *renewed)
+{
+	bool news = renewed == &document->news;
 	uint64_t begin = cpu_ns();
 	struct hk_job job;
-	int code = hk_job_open(document->id, &job);
 
+	hk_job_snapshot_rollup(news ? HK_HTML_FUNCTION_KEYS : 0);
+	int code = hk_job_open(document->id, &job);
 	if (code != HK_EXIT_DONE) {
-		return job_error(code);
+		return code == HK_EXIT_ABSENT ? -ENOENT : -EIO;
 	}
 	free(document->user);
 	document->user = strdup(job.snapshot->job->user);
-	int r = document->user ? make(document, &job, begin) : -ENOMEM;
+	int r =
+	    document->user ? make(renewed, &job, begin, news ? write_news : write_whole) : -ENOMEM;
 	hk_job_close(&job);
 	return r;
 }
@@ -161,20 +216,21 @@ static struct document *find(const char *id)
 		if (one->id && strcmp(one->id, id) == 0) {
 			return one;
 		}
-		oldest = one->until_ns < oldest->until_ns ? one : oldest;
+		oldest = one->whole.until_ns < oldest->whole.until_ns ? one : oldest;
 	}
 	forget(oldest);
 	oldest->id = strdup(id);
 	return oldest;
 }
 
-int hk_live_document(const char *id, const char *user, struct hk_live_body *ret_body)
+static int answer(const char *id, const char *user, bool news, struct hk_live_body *ret_body)
 {
 	struct document *document = find(id);
+	struct renewed *renewed = news ? &document->news : &document->whole;
 	int r = document->id ? 0 : -ENOMEM;
 
-	if (r == 0 && hk_clock_monotonic_ns() >= document->until_ns) {
-		r = renew(document);
+	if (r == 0 && hk_clock_monotonic_ns() >= renewed->until_ns) {
+		r = renew(document, renewed);
 	}
 	if (r == 0 && *user && strcmp(document->user, user) != 0) {
 		return -ENOENT; /* the job is another user's */
@@ -183,6 +239,16 @@ int hk_live_document(const char *id, const char *user, struct hk_live_body *ret_
 		forget(document);
 		return r;
 	}
-	*ret_body = document->body;
+	*ret_body = renewed->body;
 	return 0;
+}
+
+int hk_live_document(const char *id, const char *user, struct hk_live_body *ret_body)
+{
+	return answer(id, user, false, ret_body);
+}
+
+int hk_live_news(const char *id, const char *user, struct hk_live_body *ret_body)
+{
+	return answer(id, user, true, ret_body);
 }

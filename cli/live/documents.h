@@ -15,6 +15,10 @@ struct hk_live_body {
  * stays valid until the next call. Returns 0, -ENOENT without such a job, or another -errno. */
 int hk_live_document(const char *id, const char *user, struct hk_live_body *ret_body);
 
+/* The same of the job's news: the members of its document that a job of many ranks can have
+ * renewed often. */
+int hk_live_news(const char *id, const char *user, struct hk_live_body *ret_body);
+
 /* Writes SIZE bytes at TEXT to a new body. Returns 0 or -errno. */
 int hk_live_body_make(const char *text, uint64_t size, struct hk_live_body *ret_body);
 

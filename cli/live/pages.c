@@ -24,6 +24,7 @@
 #define LIST_NS UINT64_C(1500000000) /* how long a list of jobs is good */
 #define JOBS "/jobs"
 #define DATA "/data"
+#define NEWS "/news"
 
 /* The bodies that are made once, and those that change. */
 static struct hk_live_body job_page = {.fd = -1}, jobs_page = {.fd = -1}, words = {.fd = -1};
@@ -183,10 +184,11 @@ static bool id_read(const char *text, size_t length, char id[ID_BYTES])
 	return used > 0 && used < ID_BYTES - 1 && id[0] != '.';
 }
 
-static int document(const char *id, const char *user, struct hk_live_answer *answer)
+static int document(int (*get)(const char *id, const char *user, struct hk_live_body *ret_body),
+		    const char *id, const char *user, struct hk_live_answer *answer)
 {
 	struct hk_live_body body;
-	int r = hk_live_document(id, user, &body);
+	int r = get(id, user, &body);
 
 	if (r == -ENOENT) {
 		return say(404, "no such job here", answer);
@@ -215,10 +217,14 @@ int hk_live_answer(const char *path, const char *user, struct hk_live_answer *re
 		return say(404, "here are /, /jobs, /jobs/ID and /metrics", ret_answer);
 	}
 	if (strcmp(rest, DATA) == 0) {
-		return document(id, user, ret_answer);
+		return document(hk_live_document, id, user, ret_answer);
 	}
-	return *rest == '\0' ? page(job_page_write, &job_page, ret_answer)
-			     : say(404, "here are /jobs/ID and /jobs/ID/data", ret_answer);
+	if (strcmp(rest, NEWS) == 0) {
+		return document(hk_live_news, id, user, ret_answer);
+	}
+	return *rest == '\0'
+		   ? page(job_page_write, &job_page, ret_answer)
+		   : say(404, "here are /jobs/ID, /jobs/ID/data and /jobs/ID/news", ret_answer);
 }
 
 /* ---- the socket ---- */

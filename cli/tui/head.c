@@ -4,9 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/findings/agreement_findings.h"
-#include "report/findings/death.h"
-#include "report/findings/hang.h"
+#include "report/findings/findings.h"
 #include "report/write/nodes_write.h"
 #include "text/name.h"
 #include "text/quantity.h"
@@ -96,12 +94,12 @@ void hk_head_write(const struct hk_top_snapshot *snapshot, struct hk_history *hi
 /* Writes a line if ranks hang or one died, and for each kind of values in which ranks differ. */
 static void findings_write(const struct hk_report *report, FILE *output)
 {
-	struct hk_findings findings = {0};
+	struct hk_findings findings;
 
-	hk_death_add(&findings, report);
-	/* Without memory a line is missing, which the next refresh may have. */
-	(void)hk_hang_add(&findings, report);
-	hk_findings_add_agreements(report, &findings);
+	/* Without memory lines are missing, which the next refresh may have. */
+	if (hk_findings_init_urgent(&findings, report) < 0) {
+		return;
+	}
 	for (size_t i = 0; i < findings.count; i++) {
 		if (findings.list[i].weight == HK_WEIGHT_FINDING) {
 			fprintf(output, "! %s\n", findings.list[i].text);

@@ -375,6 +375,20 @@ static void facts_add(struct hk_findings *findings, const struct hk_report *repo
 		       report->process_count == 1 ? "" : "es");
 }
 
+int hk_findings_init_urgent(struct hk_findings *findings, const struct hk_report *report)
+{
+	*findings = (struct hk_findings){0};
+	hk_death_add(findings, report);
+	int r = hk_hang_add(findings, report);
+	hk_findings_add_agreements(report, findings);
+	hk_findings_sort(findings);
+	r = r ? r : findings->error;
+	if (r < 0) {
+		hk_findings_fini(findings);
+	}
+	return r;
+}
+
 int hk_findings_init(struct hk_findings *findings, const struct hk_report *report)
 {
 	struct hk_groups groups;
