@@ -63,7 +63,7 @@ def check_mpi_fortran(build, directory):
         expect("mpi_barrier_", rows["mpi_barrier_"]["calls"], 35)
         roots = sum(1 for i in range(1, 26) if i % RANKS == rank)
         expect("bytes of mpi_bcast_", rows["mpi_bcast_"]["bytes"], 48 * roots)
-        expect("functions", len(rows), 21)
+        expect("functions", len(rows), 33)
 
 
 def check_heap(build, directory):

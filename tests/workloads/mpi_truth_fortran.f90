@@ -5,7 +5,7 @@ program mpi_truth_fortran
   use iso_fortran_env, only: int64
   implicit none
 
-  integer, parameter :: rows_max = 32, rounds = 25
+  integer, parameter :: rows_max = 48, rounds = 25
   character(len=24) :: names(rows_max)
   integer(int64) :: calls(rows_max) = 0, bytes(rows_max) = 0, total_ns(rows_max) = 0, max_ns(rows_max) = 0
   integer(int64) :: start_ns
@@ -39,6 +39,8 @@ program mpi_truth_fortran
     call collectives()
   end do
   call late_calls()
+  call file_calls()
+  call window_calls()
 
   call tick()
   call mpi_comm_free(comm, ierror)
@@ -167,6 +169,68 @@ contains
       call book('mpi_allgather_', 8)
     end do
   end subroutine late_calls
+
+  subroutine file_calls()
+    integer :: file
+    integer(MPI_OFFSET_KIND) :: mine
+    character(len=640) :: path
+
+    path = trim(directory)//'/mpi_truth_fortran.data'
+    mine = 16*rank
+    call tick()
+    call mpi_file_open(MPI_COMM_WORLD, trim(path), MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, file, ierror)
+    call book('mpi_file_open_', 0)
+    call tick()
+    call mpi_file_write_at(file, mine, small, 4, MPI_INTEGER, MPI_STATUS_IGNORE, ierror)
+    call book('mpi_file_write_at_', 16)
+    call tick()
+    call mpi_file_write_at_all(file, mine, small, 4, MPI_INTEGER, MPI_STATUS_IGNORE, ierror)
+    call book('mpi_file_write_at_all_', 16)
+    call tick()
+    call mpi_file_read_at(file, mine, large, 4, MPI_INTEGER, status, ierror)
+    call book('mpi_file_read_at_', 0)
+    call tick()
+    call mpi_file_sync(file, ierror)
+    call book('mpi_file_sync_', 0)
+    call tick()
+    call mpi_file_close(file, ierror)
+    call book('mpi_file_close_', 0)
+  end subroutine file_calls
+
+  subroutine window_calls()
+    integer :: window
+    integer(MPI_ADDRESS_KIND) :: window_bytes, first, base
+
+    window_bytes = 256
+    first = 0
+    call tick()
+    call mpi_win_allocate(window_bytes, 4, MPI_INFO_NULL, comm, base, window, ierror)
+    call book('mpi_win_allocate_', 0)
+    call tick()
+    call mpi_win_fence(0, window, ierror)
+    call book('mpi_win_fence_', 0)
+    call tick()
+    call mpi_put(large, 4, MPI_INTEGER, next, first, 4, MPI_INTEGER, window, ierror)
+    call book('mpi_put_', 16)
+    call tick()
+    call mpi_win_fence(0, window, ierror)
+    call book('mpi_win_fence_', 0)
+    call tick()
+    call mpi_get(large, 4, MPI_INTEGER, next, first, 4, MPI_INTEGER, window, ierror)
+    call book('mpi_get_', 0)
+    call tick()
+    call mpi_win_fence(0, window, ierror)
+    call book('mpi_win_fence_', 0)
+    call tick()
+    call mpi_accumulate(large, 3, MPI_INTEGER, next, first, 3, MPI_INTEGER, MPI_SUM, window, ierror)
+    call book('mpi_accumulate_', 12)
+    call tick()
+    call mpi_win_fence(0, window, ierror)
+    call book('mpi_win_fence_', 0)
+    call tick()
+    call mpi_win_free(window, ierror)
+    call book('mpi_win_free_', 0)
+  end subroutine window_calls
 
   subroutine write_truth()
     integer :: row, out
