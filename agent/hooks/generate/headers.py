@@ -148,7 +148,7 @@ class Header:
 
     def is_status(self, function):
         """Whether a result other than 0 is a failure."""
-        status = re.search(r"error|result|status|^int$", function.result, re.IGNORECASE)
+        status = re.search(r"error|result|status|^herr_t$|^int$", function.result, re.IGNORECASE)
         return function.result_word in ("int", "uint") and (bool(status) or self.resolve(function.result).startswith("enum "))
 
     def _structure(self, base, size):
