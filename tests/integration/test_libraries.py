@@ -14,6 +14,7 @@ LIBRARIES = {
     "fftw": ({"fftw_truth": 1, "fftw_mpi_truth": RANKS}, "fftw", "FFTW",
              ("fftw_plan_dft_1d(n=64, ", "fftw_plan_dft_r2c_2d(n0=16, n1=32, ", "dfftw_plan_dft_1d_(")),
     "hdf5": ({"hdf5_truth": 1}, "hdf5", "HDF5", ("H5Dopen2(", 'name="missing"')),
+    "netcdf": ({"netcdf_truth": 1}, "netcdf", "netCDF", ("nc_open(", 'name="units"')),
     "mpi_io": ({"mpi_io_truth": RANKS}, "mpi", None, ("MPI_File_write_at_all(", "target_rank=1, ")),
 }
 
