@@ -16,6 +16,7 @@ LIBRARIES = {
     "hdf5": ({"hdf5_truth": 1}, "hdf5", "HDF5", ("H5Dopen2(", 'name="missing"')),
     "netcdf": ({"netcdf_truth": 1}, "netcdf", "netCDF", ("nc_open(", 'name="units"')),
     "mpi_io": ({"mpi_io_truth": RANKS}, "mpi", None, ("MPI_File_write_at_all(", "target_rank=1, ")),
+    "scalapack": ({"scalapack_truth": RANKS}, "scalapack", "ScaLAPACK", ("pdgemm_(", "Cdgesd2d(")),
 }
 
 
