@@ -6,7 +6,7 @@ A library that is not installed has no program, and its test is skipped.
 import os
 import sys
 
-from harness import RANKS, expect_true, main
+from harness import RANKS, expect, expect_true, main
 from truth import expect_calls, expect_whole, load, rows_of, wanted_of
 
 # Of each NAME: programs with their ranks, the hooks file, the title of the domain's share, and what the log has of some calls.
@@ -17,7 +17,10 @@ LIBRARIES = {
     "netcdf": ({"netcdf_truth": 1}, "netcdf", "netCDF", ("nc_open(", 'name="units"')),
     "mpi_io": ({"mpi_io_truth": RANKS}, "mpi", None, ("MPI_File_write_at_all(", "target_rank=1, ")),
     "scalapack": ({"scalapack_truth": RANKS}, "scalapack", "ScaLAPACK", ("pdgemm_(", "Cdgesd2d(")),
+    "openmp": ({"openmp_gnu_truth": 1, "openmp_llvm_truth": 1}, "openmp", None, ("GOMP_parallel(", "__kmpc_critical(")),
 }
+# Hooks files of which --hooks auto takes nothing: their domains.
+LEFT_OUT = {"openmp": {"openmp", "region"}}
 
 
 def trace(run, program, ranks, hooks, job, level=None):
@@ -45,6 +48,9 @@ def test(run, name):
         sys.exit(77)
     for program, ranks in programs.items():
         check(run, program, ranks, hooks, title)
+    for program, ranks in programs.items() if name in LEFT_OUT else ():
+        calls = trace(run, program, ranks, "auto", f"{program}-auto")["calls"]
+        expect(f"{program}: calls under auto", [row["function"] for row in calls if row["domain"] in LEFT_OUT[name]], [])
     log = ""
     for program, ranks in programs.items():
         job = f"{program}-log"
