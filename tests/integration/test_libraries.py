@@ -18,6 +18,9 @@ LIBRARIES = {
     "mpi_io": ({"mpi_io_truth": RANKS}, "mpi", None, ("MPI_File_write_at_all(", "target_rank=1, ")),
     "scalapack": ({"scalapack_truth": RANKS}, "scalapack", "ScaLAPACK", ("pdgemm_(", "Cdgesd2d(")),
     "openmp": ({"openmp_gnu_truth": 1, "openmp_llvm_truth": 1}, "openmp", None, ("GOMP_parallel(", "__kmpc_critical(")),
+    "ucx": ({"ucx_truth": 1}, "ucx", None, ("ucp_tag_send_nbx(", "tag=7, ")),
+    "libfabric": ({"libfabric_truth": 1}, "libfabric", None, ("fi_getinfo(",)),
+    "onednn": ({"onednn_truth": 1}, "onednn", "oneDNN", ("dnnl_sgemm(", "m=16, n=16, k=16, ")),
 }
 # Hooks files of which --hooks auto takes nothing: their domains.
 LEFT_OUT = {"openmp": {"openmp", "region"}}

@@ -11,10 +11,10 @@
 static void test_shares_are_in_the_order_of_the_hooks_files(void **state)
 {
 	static const char *const titles[] = {
-	    "MPI",   "NCCL",	 "CUDA",     "I/O",	 "BLAS",    "HIP",    "RCCL",
-	    "ACL",   "aclnn",	 "HCCL",     "XPU",	 "BKCL",    "cuBLAS", "cuDNN",
-	    "cuFFT", "cuSOLVER", "cuSPARSE", "Python",	 "PyTorch", "Paddle", "MindSpore",
-	    "FFTW",  "HDF5",	 "netCDF",   "ScaLAPACK"};
+	    "MPI",   "NCCL",	 "CUDA",     "I/O",	  "BLAS",    "HIP",    "RCCL",
+	    "ACL",   "aclnn",	 "HCCL",     "XPU",	  "BKCL",    "cuBLAS", "cuDNN",
+	    "cuFFT", "cuSOLVER", "cuSPARSE", "Python",	  "PyTorch", "Paddle", "MindSpore",
+	    "FFTW",  "HDF5",	 "netCDF",   "ScaLAPACK", "oneDNN"};
 	struct hk_domain shares[HK_DOMAINS_MAX];
 
 	(void)state;
