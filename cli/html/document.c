@@ -19,6 +19,7 @@ static int findings_write(const struct hk_report *report, const char *key,
 	if (r < 0) {
 		return r;
 	}
+	hk_findings_sort(&findings);
 	hk_json_open(json, key, '[');
 	hk_findings_write_json(&findings, report, false, json);
 	hk_json_close(json, ']');

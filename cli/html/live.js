@@ -93,7 +93,7 @@ hk.live = (() => {
 			say("neutral", "ended");
 		}
 		if (!fresh.live && fresh.document.urgent) {
-			state.newsToo = false; /* the end is told whole */
+			state.newsToo = false; /* the whole document shows the end */
 			return 0;
 		}
 		return !fresh.live ? null : fresh.document.urgent ? Math.max(EVERY_MS, fresh.next_ms) : EVERY_MS;

@@ -381,7 +381,6 @@ int hk_findings_init_urgent(struct hk_findings *findings, const struct hk_report
 	hk_death_add(findings, report);
 	int r = hk_hang_add(findings, report);
 	hk_findings_add_agreements(report, findings);
-	hk_findings_sort(findings);
 	r = r ? r : findings->error;
 	if (r < 0) {
 		hk_findings_fini(findings);

@@ -9,7 +9,7 @@
 int hk_findings_init(struct hk_findings *findings, const struct hk_report *report);
 
 /* Makes those findings that need no calls, so that a rollup has them: ranks that died or hang, and
- * numbers that should agree. The caller frees them. Returns 0 or -ENOMEM. */
+ * numbers that should agree, in this order. The caller frees them. Returns 0 or -ENOMEM. */
 int hk_findings_init_urgent(struct hk_findings *findings, const struct hk_report *report);
 
 #endif
