@@ -3,7 +3,7 @@ hk.live = (() => {
 	const { html } = hk.element;
 	const EVERY_MS = 1000;
 	const AWAY_MS = 4000; /* between questions that get no answer */
-	const NEWS_MS = 2000; /* a document that is renewed less often is completed by news */
+	const NEWS_MS = 1500; /* a document that is renewed less often is completed by news */
 	const badge = html("span", { class: "pill neutral", id: "live", role: "status" }, "loading");
 	const pause = html("button", { type: "button", class: "tool", "aria-pressed": "false", onclick: toggle }, "Pause");
 	const state = { all: null, paused: false, timer: 0, asking: false, stale: new Set(), made: 0, wholeDue: 0, newsToo: false };
