@@ -9,6 +9,7 @@
 #include "cli/job/clock_check.h"
 #include "cli/job/job_open.h"
 #include "cli/option.h"
+#include "cli/steps/step_table.h"
 #include "cli/tables/kernel_table.h"
 #include "cli/tables/memory_table.h"
 #include "cli/tables/stack_table.h"
@@ -45,10 +46,11 @@ static const char *const formats[FORMAT_COUNT] = {"summary", "text", "json",
 #define BY_STREAM 9
 #define BY_KERNEL 10
 #define BY_WAIT 11
-#define BY_COUNT 12
-static const char *const bys[BY_COUNT] = {"function", "rank",	"library", "host",
-					  "process",  "thread", "symbol",  "memory",
-					  "stack",    "stream", "kernel",  "wait"};
+#define BY_STEP 12
+#define BY_COUNT 13
+static const char *const bys[BY_COUNT] = {"function", "rank",	"library", "host",  "process",
+					  "thread",   "symbol", "memory",  "stack", "stream",
+					  "kernel",   "wait",	"step"};
 
 struct arguments {
 	const char *job, *output, *function;
@@ -66,8 +68,8 @@ static const struct argp_option options[] = {
      "symbol, calls and cost of each symbol in each library; memory, peaks per library, device and "
      "kind; stack, from where functions were called, native and Python (level "
      "record+stack); kernel, launches, shapes and times of each kernel; wait, how long ranks "
-     "waited "
-     "for each other in MPI, in which pattern",
+     "waited for each other in MPI, in which pattern; step, how long each step took and on which "
+     "rank, and where steps get slower",
      0},
     {"function", OPTION_FUNCTION, "GLOB", 0, "With --by stack: only calls of these functions", 0},
     HK_OPTION_OUTPUT,
@@ -223,7 +225,24 @@ static int write_waits(const struct hk_job *job, enum format format, FILE *outpu
 	return r < 0 ? r : result;
 }
 
-/* Writes the table by symbol, memory, stack, kernel or wait, which have formats of their own.
+static int write_steps(const struct hk_job *job, enum format format, FILE *output)
+{
+	struct hk_steps steps;
+	int result = hk_steps_read(job->snapshot, job->directory, &steps);
+
+	if (result < 0 && result != -EBADMSG) {
+		hk_steps_fini(&steps);
+		return result;
+	}
+	int r = format == FORMAT_JSON ? hk_step_table_write_json(&steps, output)
+		: format == FORMAT_CSV
+		    ? hk_step_table_write_csv(&steps, output)
+		    : hk_step_table_write_text(&steps, output, hk_command_colour(output));
+	hk_steps_fini(&steps);
+	return r < 0 ? r : result;
+}
+
+/* Writes the table by symbol, memory, stack, kernel, wait or step, which have formats of their own.
  * Returns 0, -errno, or 1 if ARGUMENTS select none of them. */
 static int write_table(const struct hk_job *job, const struct hk_report *report,
 		       const struct arguments *arguments, FILE *output)
@@ -245,6 +264,9 @@ static int write_table(const struct hk_job *job, const struct hk_report *report,
 	}
 	if (tabular && arguments->by == BY_WAIT) {
 		return write_waits(job, arguments->format, output);
+	}
+	if (tabular && arguments->by == BY_STEP) {
+		return write_steps(job, arguments->format, output);
 	}
 	return 1;
 }
