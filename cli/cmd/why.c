@@ -13,6 +13,7 @@
 #include "cli/job/job_open.h"
 #include "cli/option.h"
 #include "cli/stacks/finding_stacks.h"
+#include "cli/steps/step_findings.h"
 #include "cli/timeline/last_calls.h"
 #include "cli/waits/wait_findings.h"
 #include "report/build/build.h"
@@ -80,7 +81,7 @@ static const struct argp argp = {
     .args_doc = "[JOB]",
     .doc =
 	"Show what stands out in JOB, the most expensive first: ranks that hang, died, are late "
-	"or wait for a processor, memory that grows, messages that are too small.\v"
+	"or become slow, wait for a processor, memory that grows, messages that are too small.\v"
 	"It works while the job runs and afterwards. Each finding has the time that it costs, how "
 	"sure it is, its evidence, and what to look at next. If a running job hangs, the stack of "
 	"the first rank that the others wait for is shown too; its threads are asked as by "
@@ -115,28 +116,55 @@ static int write_json(const struct hk_findings *findings, const struct hk_report
 	return ferror(stdout) ? -EIO : 0;
 }
 
-/* Adds whom the ranks waited for, unless there are more records than can be read at once. Returns
- * 0, or 1 after a line on stderr if the records cannot be read, or -ENOMEM. */
+/* Adds whom the ranks waited for. Returns 0 or -errno. */
 static int waits_add(const struct hk_job *job, const struct hk_report *report,
 		     struct hk_findings *findings)
 {
 	struct hk_waits waits;
 
-	if (report->job.records > READ_RECORDS || report->rank_count < 2) {
+	if (report->rank_count < 2) {
 		return 0;
 	}
 	int r = hk_waits_read(job->snapshot, job->directory, &waits);
 	if (r == 0) {
 		hk_wait_findings_add(&waits, report, findings);
-		hk_findings_sort(findings);
 	}
 	hk_waits_fini(&waits);
+	return r < 0 ? r : findings->error;
+}
+
+/* Adds from when on steps take longer. Returns 0 or -errno. */
+static int steps_add(const struct hk_job *job, const struct hk_report *report,
+		     struct hk_findings *findings)
+{
+	struct hk_steps steps;
+	int r = hk_steps_read(job->snapshot, job->directory, &steps);
+
+	if (r == 0) {
+		r = hk_step_findings_add(&steps, job->snapshot, job->directory, report, findings);
+	}
+	hk_steps_fini(&steps);
+	return r < 0 ? r : findings->error;
+}
+
+/* Adds what the records say, unless there are more than can be read at once. Returns 0, or 1 after
+ * a line on stderr if they cannot be read, or -ENOMEM. */
+static int records_add(const struct hk_job *job, const struct hk_report *report,
+		       struct hk_findings *findings)
+{
+	if (report->job.records > READ_RECORDS) {
+		return 0;
+	}
+	int r = steps_add(job, report, findings);
+	r = r < 0 ? r : waits_add(job, report, findings);
+	hk_findings_sort(findings);
 	if (r < 0 && r != -ENOMEM) {
-		hk_warning("cannot read the records, so waits between ranks are not here: %s",
+		hk_warning("cannot read the records, so waits between ranks and steps are not "
+			   "here: %s",
 			   r == -EBADMSG ? "they are damaged" : strerror(-r));
 		return 1;
 	}
-	return r < 0 ? r : findings->error;
+	return r;
 }
 
 /* Adds the last calls of a rank that died. What cannot be read is left out. */
@@ -175,7 +203,7 @@ static int write_list(const struct hk_job *job, const struct arguments *argument
 		return r;
 	}
 	r = hk_finding_stacks_add(job, report, &findings);
-	int unread = r < 0 ? r : waits_add(job, report, &findings);
+	int unread = r < 0 ? r : records_add(job, report, &findings);
 	r = unread < 0 ? unread : r;
 	last_calls_add(job, report, &findings);
 	if (r == 0) {

@@ -63,6 +63,7 @@ static bool is_explained(const struct hk_findings *findings, int32_t rank)
 		const struct hk_finding *finding = &findings->list[i];
 		if (finding->rank_count == 1 && finding->ranks[0] == rank &&
 		    (strcmp(finding->kind, "late-rank") == 0 ||
+		     strcmp(finding->kind, "fail-slow") == 0 ||
 		     strcmp(finding->kind, "no-processor") == 0 ||
 		     finding->topic == HK_TOPIC_PROGRESS)) {
 			return true;
