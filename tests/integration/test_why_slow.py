@@ -19,7 +19,6 @@ STEPS = 600
 WORK_NS = 1e6
 ATTEMPTS = 6
 NEAR = 14  # steps
-WINDOW = 60  # steps on each side of one, compared
 CONFIRMED = 1.03  # least growth of what is said to grow
 DISTURBED, DISTURBED_MOST = 1.15, 0.1  # a step takes so much longer than its work; part of the steps that may
 ENVIRONMENT = {"HOOK_BUDGET": "2"}
@@ -32,15 +31,6 @@ def notes_of(run, name, ranks):
         with open(run.path(f"{name}.notes.{rank}"), encoding="ascii") as lines:
             notes.append([tuple(int(word) for word in line.split()) for line in lines])
     return notes
-
-
-def growth(values, step):
-    """How much larger the median is behind STEP than before it."""
-    return statistics.median(values[step:step + WINDOW]) / statistics.median(values[max(step - WINDOW, 0):step])
-
-
-def growth_of(notes, rank, step, column=0):
-    return growth([row[column] for row in notes[rank]], step)
 
 
 class Job:
@@ -65,9 +55,13 @@ class Job:
 
     def is_true(self, finding):
         """Whether the program's clock reads confirm FINDING. The first step ends the program's step 0."""
-        step = min(max(self.step_of(finding) + 1, NEAR), STEPS - NEAR)
-        own = "own part" in finding["evidence"]
-        return all(growth_of(self.notes, rank, step, 0 if own else 1) >= CONFIRMED for rank in finding["ranks"])
+        before, behind = (int(count) for count in re.search(r"medians of (\d+) steps before and (\d+)", "".join(finding["details"])).groups())
+        step = self.step_of(finding) + 1
+        if "own part" in finding["evidence"]:
+            values = [[own for own, _ in self.notes[rank]] for rank in finding["ranks"]]
+        else:
+            values = [[statistics.median(whole for _, whole in rows) for rows in zip(*self.notes)]]
+        return all(statistics.median(own[step:step + behind]) >= CONFIRMED * statistics.median(own[step - before:step]) for own in values)
 
     def is_clear(self):
         """Whether the program's clock reads show that its work was all that the ranks did."""
