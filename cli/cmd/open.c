@@ -78,8 +78,13 @@ static void live_address(const Hk__PagesReply *pages, const char *id, char addre
 	const char *host = strstr(pages->url, "://");
 
 	host = host ? host + strlen("://") : pages->url;
-	snprintf(address, ADDRESS_BYTES, "%.*s%s%s%s%s/jobs/", (int)(host - pages->url), pages->url,
-		 *pages->token ? "hooktrace:" : "", pages->token, *pages->token ? "@" : "", host);
+	const char *port = strrchr(host, ':');
+	/* An address that stands for all of a machine's is none to go to. */
+	bool any = strncmp(host, "0.0.0.0:", strlen("0.0.0.0:")) == 0 ||
+		   strncmp(host, "[::]:", strlen("[::]:")) == 0;
+	snprintf(address, ADDRESS_BYTES, "%.*s%s%s%s%s%s/jobs/", (int)(host - pages->url),
+		 pages->url, *pages->token ? "hooktrace:" : "", pages->token,
+		 *pages->token ? "@" : "", any ? "localhost" : "", any && port ? port : host);
 	append(address, id, "");
 }
 

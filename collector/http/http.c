@@ -16,6 +16,7 @@
 #include "collector/model/collector.h"
 
 #define CLIENTS_MAX 128u
+#define LIVE_MAX 64u  /* clients that wait for live pages; the rest is for /metrics */
 #define ENDED_MAX 64u /* unfreed connections; above this, no new one is accepted */
 #define MS_NS UINT64_C(1000000)
 #define REQUEST_NS (5000 * MS_NS)
@@ -187,6 +188,20 @@ static bool is_local(const char *host)
 	return size > 0 && (host[size] == '\0' || host[size] == ':');
 }
 
+/* Returns how many clients wait for a live page. */
+static uint32_t live_clients(struct hk_http *http)
+{
+	struct hk_http_client *client;
+	uint32_t count = 0;
+	pthread_mutex_lock(&http->lock);
+	DL_FOREACH (http->clients, client) {
+		count +=
+		    client->state == STATE_WAITING && client->path == PATH_LIVE && !client->ended;
+	}
+	pthread_mutex_unlock(&http->lock);
+	return count;
+}
+
 static void judge(struct hk_http_client *client, const struct hk_http_head *head)
 {
 	bool get = strcmp(head->method, "GET") == 0;
@@ -209,6 +224,9 @@ static void judge(struct hk_http_client *client, const struct hk_http_head *head
 	} else if (is_open(client->http) && !(head->host && is_local(head->host))) {
 		hk_http_refuse(client, "403 Forbidden",
 			       "without a token, pages are here for localhost only\n");
+	} else if (live_clients(client->http) >= LIVE_MAX) {
+		hk_http_refuse(client, "503 Service Unavailable",
+			       "too many pages are being made: ask again\n");
 	} else {
 		await(client, PATH_LIVE);
 	}

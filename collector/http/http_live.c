@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "collector/http/http_client.h"
 
-#define LIVE_NS UINT64_C(60000000000) /* for a live page to be made */
+#define LIVE_NS UINT64_C(30000000000) /* for a live page to be made */
 
 static bool is_unasked(const struct hk_http_client *client, uint64_t number)
 {

@@ -61,7 +61,7 @@ def walk(run, path, directory):
 
 def test(run: Run):
     tutorials = sorted(glob.glob(os.path.join(TUTORIALS, "[a-z]*.md")))
-    expect_true("tutorials", len(tutorials) == 3)
+    expect_true("tutorials", len(tutorials) == 4)
     for path in tutorials:
         with open(path, encoding="utf-8") as stream:
             expect_true(f"{path}: blocks", len(BLOCK.findall(stream.read())) >= 2)
