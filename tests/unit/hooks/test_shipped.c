@@ -295,7 +295,7 @@ static void test_auto_takes_blocking_io_and_barriers_of_libc_only(void **state)
 	assert_int_equal(find_hook("mpi", "MPI_Send")->auto_level, HK_LEVEL_DEFAULT);
 	assert_int_equal(find_hook("blas", "dgemm_")->auto_level, HK_LEVEL_DEFAULT);
 	assert_int_equal(find_hook("cuda", "cudaMalloc")->auto_level, HK_LEVEL_DEFAULT);
-	assert_int_equal(find_hook("cuda", "cudaGetDevice")->auto_level, HK_LEVEL_TIME);
+	assert_int_equal(find_hook("cuda", "cudaGetDevice")->auto_level, HK_LEVEL_COUNT);
 	assert_int_equal(find_hook("nccl", "ncclAllReduce")->auto_level, HK_LEVEL_DEFAULT);
 	assert_true((find_hook("deny", "setjmp")->flags & HK_HOOK_DENY) != 0);
 }
