@@ -7,6 +7,10 @@
 #include "cli/steps/changes.h"
 #include "report/model/lookup.h"
 
+#define LEAST_SHARE 0.5 /* of the change, by which a function may exceed the others' time */
+#define MOST_SHARE 2.0
+#define CLEAR 0.25 /* of the others' time */
+
 /* Returns the time that the main process of RANK spends in FUNCTION, a name of the report. */
 static double time_in(const struct hk_report *report, int32_t rank, const char *function)
 {
@@ -36,11 +40,11 @@ static double usual_in(const struct hk_report *report, int32_t rank, const char 
 	return count > 0 ? hk_changes_median(others, count) : 0;
 }
 
-int hk_excess_find(const struct hk_report *report, int32_t rank, double least_ns,
+int hk_excess_find(const struct hk_report *report, int32_t rank, double change_ns,
 		   struct hk_excess *ret_excess)
 {
 	double *others = calloc(report->rank_count + 1, sizeof(*others));
-	double most_ns = least_ns;
+	double most_ns = LEAST_SHARE * change_ns;
 
 	*ret_excess = (struct hk_excess){0};
 	if (!others) {
@@ -58,7 +62,8 @@ int hk_excess_find(const struct hk_report *report, int32_t rank, double least_ns
 			continue;
 		}
 		double usual_ns = usual_in(report, rank, call->function, others);
-		if (own_ns - usual_ns >= most_ns) {
+		if (own_ns - usual_ns >= most_ns && own_ns - usual_ns <= MOST_SHARE * change_ns &&
+		    own_ns >= (1 + CLEAR) * usual_ns) {
 			most_ns = own_ns - usual_ns;
 			*ret_excess = (struct hk_excess){call->function, own_ns, usual_ns};
 		}

@@ -12,9 +12,10 @@ struct hk_excess {
 	double own_ns, others_ns; /* of the rank, and the median of the others */
 };
 
-/* Finds the function outside of MPI in which RANK spends LEAST_NS or more beyond the median of the
- * others, and most beyond it. The functions that it calls do not count. Returns 0 or -ENOMEM. */
-int hk_excess_find(const struct hk_report *report, int32_t rank, double least_ns,
+/* Finds the function outside of MPI in which RANK spends most time beyond the median of the others:
+ * a quarter more than they do, and about as much as CHANGE_NS, what its steps took longer in all.
+ * The functions that it calls do not count. Returns 0 or -ENOMEM. */
+int hk_excess_find(const struct hk_report *report, int32_t rank, double change_ns,
 		   struct hk_excess *ret_excess);
 
 #endif

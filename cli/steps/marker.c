@@ -45,8 +45,28 @@ static bool is_same(const struct hk_marker *x, const struct hk_marker *y)
 	       x->any_bytes == y->any_bytes && x->bytes == y->bytes;
 }
 
-/* Returns the candidate of MARKER, in place of the one used longest ago if all are in use; NULL
- * without memory. */
+/* Returns how much CANDIDATE is worth keeping: steps that the program names, then collectives of
+ * any bytes, then those of one size, of which there may be many in a step. */
+static int worth_of(const struct hk_candidate *candidate)
+{
+	if (candidate->used == 0) {
+		return 0;
+	}
+	if (candidate->marker.kind != HK_MARKER_COLLECTIVE) {
+		return 3;
+	}
+	return candidate->marker.any_bytes ? 2 : 1;
+}
+
+static bool goes_before(const struct hk_candidate *x, const struct hk_candidate *y)
+{
+	int worth_x = worth_of(x), worth_y = worth_of(y);
+
+	return worth_x < worth_y || (worth_x == worth_y && x->used < y->used);
+}
+
+/* Returns the candidate of MARKER. If all are in use it takes the place of one that is worth least,
+ * the one used longest ago. NULL without memory. */
 static struct hk_candidate *candidate_of(struct hk_markers *markers, const struct hk_marker *marker)
 {
 	struct hk_candidate *oldest = &markers->list[0];
@@ -58,7 +78,7 @@ static struct hk_candidate *candidate_of(struct hk_markers *markers, const struc
 			candidate->used = markers->uses;
 			return candidate;
 		}
-		oldest = candidate->used < oldest->used ? candidate : oldest;
+		oldest = goes_before(candidate, oldest) ? candidate : oldest;
 	}
 	forget(markers, oldest);
 	oldest->lanes = calloc(markers->ranks, sizeof(*oldest->lanes));

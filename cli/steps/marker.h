@@ -10,7 +10,8 @@
  *    HK_STEPS_LEAST times. The one with the most regular intervals is taken: their mean relative
  *    difference from one to the next, divided by the root of their number, is the smallest.
  *
- * Memory is bounded: HK_MARKERS candidates are kept, those used last. Locked by the caller.
+ * Memory is bounded: HK_MARKERS candidates are kept, steps before collectives of any bytes, these
+ * before those of one size, of a kind those used last. Locked by the caller.
  */
 #ifndef HK_CLI_STEPS_MARKER_H
 #define HK_CLI_STEPS_MARKER_H

@@ -18,7 +18,9 @@
 #define PROCESSOR_SHARE 0.4 /* of the change; it may be a wait for a processor */
 #define SCARCE_SHARE 0.1    /* of a step, waiting for a processor */
 #define WORK_SHARE 0.5	    /* of the change; not if the rank worked so much more */
-#define HIGH_CHANCE 1e-6    /* largest chance, and least change, of a high confidence */
+#define FELT_SHARE 0.25 /* of a rank's change, and of a step: by how much steps change at least */
+#define FELT_LEAST 0.02
+#define HIGH_CHANCE 1e-6 /* largest chance, and least change, of a high confidence */
 #define HIGH_CHANGE 0.1
 
 /* What a finding is made from. */
@@ -94,6 +96,16 @@ static bool exceeds_clocks(const struct subject *subject)
 	double more_ns = subject->shift->after_ns - subject->shift->before_ns;
 
 	return more_ns > CLOCK_ERRORS * (double)subject->steps->clock_error_ns;
+}
+
+/* Whether the job's steps took longer, too. A rank that had waited for others can have more work at
+ * no cost. */
+static bool is_felt(const struct hk_shift *shift)
+{
+	double step_ns = shift->step_after_ns - shift->step_before_ns;
+
+	return step_ns >= FELT_SHARE * (shift->after_ns - shift->before_ns) &&
+	       step_ns >= FELT_LEAST * shift->step_before_ns;
 }
 
 /* ---- causes ---- */
@@ -174,7 +186,9 @@ static enum hk_confidence confidence_of(const struct subject *subject)
 	if (is_for_processor(subject)) {
 		return HK_CONFIDENCE_LOW;
 	}
-	return shift->own && shift->chance <= HIGH_CHANCE &&
+	/* A phase that needs more work is the same on all ranks. */
+	bool all = shift->rank_count == subject->steps->rank_count;
+	return shift->own && !all && shift->chance <= HIGH_CHANCE &&
 		       shift->after_ns >= (1 + HIGH_CHANGE) * shift->before_ns
 		   ? HK_CONFIDENCE_HIGH
 		   : HK_CONFIDENCE_MEDIUM;
@@ -323,8 +337,8 @@ static int cause_find(struct subject *subject, const Hk__Snapshot *snapshot, con
 					    CAUSE_SHARE * more_ns;
 	if (rc == 0 && shift->rank_count == 1 &&
 	    !(subject->explained && subject->growth.function)) {
-		rc = hk_excess_find(subject->report, query.rank,
-				    CAUSE_SHARE * more_ns * query.after.steps, &subject->excess);
+		rc = hk_excess_find(subject->report, query.rank, more_ns * query.after.steps,
+				    &subject->excess);
 	}
 	processor_compare(subject);
 	return rc;
@@ -356,7 +370,7 @@ int hk_step_findings_add(const struct hk_steps *steps, const Hk__Snapshot *snaps
 	for (size_t i = 0; rc == 0 && i < shifts.count; i++) {
 		struct subject subject = {
 		    .steps = steps, .shift = &shifts.list[i], .report = report};
-		if (is_whole(&subject) && exceeds_clocks(&subject)) {
+		if (is_whole(&subject) && exceeds_clocks(&subject) && is_felt(subject.shift)) {
 			rc = subject_add(&subject, snapshot, directory, findings);
 		}
 	}

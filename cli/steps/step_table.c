@@ -179,9 +179,11 @@ int hk_step_table_write_text(const struct hk_steps *steps, FILE *output, bool co
 		return ferror(output) ? -EIO : 0;
 	}
 	if (!steps->known) {
-		fputs("no steps: the program marks none, and no collective of all ranks repeats as "
-		      "far as calls were recorded\n",
-		      output);
+		fprintf(
+		    output,
+		    "no steps: the program marks fewer than %u, and no collective of one "
+		    "communicator of all ranks repeats as often, as far as calls were recorded\n",
+		    HK_STEPS_LEAST);
 		return ferror(output) ? -EIO : 0;
 	}
 	int r = rows_init(&rows, steps, width);
