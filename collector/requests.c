@@ -185,7 +185,13 @@ static int answer_snapshot(struct hk_collector *collector, Hk__Request *request,
 	const Hk__SnapshotRequest *wanted = request->snapshot;
 	struct hk_job *job;
 	struct hk_process *process;
-	if (select_job(collector, wanted->job, answer, &job) > 0) {
+	if (wanted->exact) {
+		job = hk_job_find_id(collector, wanted->job,
+				     *answer->user ? answer->user : wanted->user);
+		if (!job) {
+			return fail(answer, -ENOENT, "no job '%s' here", wanted->job);
+		}
+	} else if (select_job(collector, wanted->job, answer, &job) > 0) {
 		return 1;
 	}
 	if (job->state->closed) {
@@ -222,8 +228,7 @@ static int answer_pages(struct hk_collector *collector, Hk__Request *request, st
 	if (!collector->http) {
 		int r = hk_http_open_own(collector, &collector->http, problem);
 		if (r < 0) {
-			return fail(answer, r, "cannot show pages: %s",
-				    *problem ? problem : strerror(-r));
+			return fail(answer, r, "cannot show pages: %s", *problem ? problem : "");
 		}
 	}
 	hk__pages_reply__init(&answer->pages);

@@ -11,8 +11,8 @@
 static int run(int argc, char **argv)
 {
 	/* Jobs are found by this collector and in its store, never in a working directory. */
-	if (argc != 2 || hk_settings_set(hk_command_settings(), "collector", argv[1]) < 0 ||
-	    chdir("/") < 0) {
+	if (argc != 3 || hk_settings_set(hk_command_settings(), "collector", argv[1]) < 0 ||
+	    hk_settings_set(hk_command_settings(), "store", argv[2]) < 0 || chdir("/") < 0) {
 		hk_error("make-pages is for hookcollector --http");
 		return HK_EXIT_USAGE;
 	}

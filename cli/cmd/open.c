@@ -95,7 +95,7 @@ static int live_find(const struct hk_job *job, char address[ADDRESS_BYTES])
 	Hk__PagesRequest what = HK__PAGES_REQUEST__INIT;
 	Hk__Response *response;
 
-	if (job->elsewhere) {
+	if (job->elsewhere || strncmp(job->url, "ipc:", strlen("ipc:")) != 0) {
 		hk_error("the job is kept on another machine, at %s: a collector with --http shows "
 			 "pages there (deploy/docs/live.md)",
 			 job->url);
@@ -119,15 +119,32 @@ static int live_find(const struct hk_job *job, char address[ADDRESS_BYTES])
 
 /* ---- a job that has ended ---- */
 
+/* Returns whether the page at PATH was written behind the last change of the job's files. */
+static bool is_newest(const char *path, const char *directory)
+{
+	char job[PATH_MAX + sizeof("/job.json")];
+	struct stat page, files;
+
+	snprintf(job, sizeof(job), "%s/job.json", directory);
+	return stat(path, &page) == 0 && stat(job, &files) == 0 &&
+	       (page.st_mtim.tv_sec > files.st_mtim.tv_sec ||
+		(page.st_mtim.tv_sec == files.st_mtim.tv_sec &&
+		 page.st_mtim.tv_nsec >= files.st_mtim.tv_nsec));
+}
+
 /* Makes sure that JOB's directory has a page. Returns an exit code. */
 static int report_find(const struct hk_job *job, char address[ADDRESS_BYTES])
 {
 	char path[PATH_MAX + sizeof("/" REPORT)];
 	struct hk_report *report;
-	struct stat stat_of;
 
+	if (!job->snapshot->job->closed) {
+		hk_error("the job has not ended, and no collector of this machine has all of it: "
+			 "hookcli report --format html -o FILE writes what there is");
+		return HK_EXIT_FAILED;
+	}
 	snprintf(path, sizeof(path), "%s/" REPORT, job->directory);
-	if (stat(path, &stat_of) < 0) {
+	if (!is_newest(path, job->directory)) {
 		int r = hk_report_new(job->snapshot, &report);
 		bool written = r == 0 && hk_job_page_write(job, report);
 		if (r == 0) {

@@ -19,9 +19,9 @@
 	function draw(jobs) {
 		const section = document.getElementById("jobs");
 		const title = head("Jobs", "Those that this collector follows, and those in its store.");
-		const busy = section.contains(document.activeElement);
+		const busy = section.contains(document.activeElement) && document.activeElement.type === "search";
 		if (busy || !window.getSelection().isCollapsed) {
-			return; /* a search, a link, or a name that is being copied */
+			return; /* a search, or a name that is being copied */
 		}
 		if (!jobs.length) {
 			section.replaceChildren(title, html("p", { class: "empty" }, "No job yet. Trace one with: ", html("code", {}, "hookcli run -- CMD")));

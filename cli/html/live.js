@@ -87,7 +87,9 @@ hk.live = (() => {
 		const { dataset } = document.documentElement;
 		dataset.refreshMs = (performance.now() - begun).toFixed(1);
 		dataset.refreshes = String(Number(dataset.refreshes ?? 0) + 1);
-		if (fresh.live) {
+		if (state.paused) {
+			say("neutral", "paused");
+		} else if (fresh.live) {
 			say("good", "live", `The collector makes a newer document each ${(fresh.next_ms / 1000).toFixed(1)} s.`);
 		} else {
 			say("neutral", "ended");

@@ -236,9 +236,9 @@ static int complete(struct hk_job *job)
 	int code = open_directory(job->snapshot->job->whole, &whole);
 	if (code == HK_EXIT_DONE) {
 		memcpy(whole.url, job->url, sizeof(whole.url));
-		hk_job_close(job);
-		*job = whole;
 	}
+	hk_job_close(job);
+	*job = whole;
 	return code;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/live/documents.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "cli/html/html.h"
 #include "cli/job/job_open.h"
 #include "cli/job/job_snapshot.h"
+#include "cli/job/job_summary.h"
 #include "report/build/build.h"
 #include "wire/live/page_link.h"
 
@@ -33,7 +35,7 @@ struct renewed {
 };
 
 struct document {
-	char *id, *user; /* as asked; user of the job. NULL: unused */
+	char *id, *user; /* of the job; whose jobs are visible, "": all. NULL: unused */
 	struct renewed whole, news;
 };
 
@@ -187,57 +189,116 @@ static int write_news(const struct hk_job *job, FILE *output)
 	return r;
 }
 
-/* Loads the job of DOCUMENT and makes RENEWED, its whole document or its news. */
+/* Loads the job whose id is ID from the collector's store. */
+static int load_stored(const char *id, struct hk_job *job)
+{
+	char path[PATH_MAX];
+	const char *store = hk_command_setting("store");
+
+	if (snprintf(path, sizeof(path), "%s/%s", store, id) >= (int)sizeof(path) ||
+	    !hk_job_summary_is_job(path)) {
+		return -ENOENT;
+	}
+	return hk_job_open(path, job) == HK_EXIT_DONE ? 0 : -EIO;
+}
+
+/* Replaces JOB, of which this collector has one node's part, by the whole. */
+static int complete(struct hk_job *job)
+{
+	char *path = strdup(job->snapshot->job->whole);
+
+	hk_job_close(job);
+	*job = (struct hk_job){0};
+	int r = path && hk_job_open(path, job) == HK_EXIT_DONE ? 0 : -EIO;
+	free(path);
+	return r;
+}
+
+/* Loads the job of DOCUMENT: the one with this id that its user may see, and no other. */
+static int load(const struct document *document, bool news, struct hk_job *ret_job)
+{
+	const char *url = hk_command_setting("collector");
+	Hk__SnapshotRequest what = HK__SNAPSHOT_REQUEST__INIT;
+	Hk__Response *response = NULL;
+	struct hk_job job = {0};
+
+	what.job = document->id;
+	what.exact = true;
+	what.user = document->user;
+	what.by_function = news;
+	what.fold_keys = news ? HK_HTML_FUNCTION_KEYS : 0;
+	what.memory_series = !news;
+	int r = hk_job_snapshot_request_as(url, &what, &response);
+	if (r == 0) {
+		hk_job_snapshot_take(&job, response, url);
+		r = *job.snapshot->job->whole ? complete(&job) : 0;
+	} else if (r == -ENOENT && !*document->user) {
+		r = load_stored(document->id, &job);
+	}
+	if (response) {
+		hk__response__free_unpacked(response, NULL);
+	}
+	if (r == 0) {
+		*ret_job = job;
+	}
+	return r;
+}
+
+/* Makes RENEWED, the whole document or the news of DOCUMENT. */
 static int renew(struct document *document, struct renewed *renewed)
 {
 	bool news = renewed == &document->news;
 	uint64_t begin = cpu_ns();
 	struct hk_job job;
+	int r = load(document, news, &job);
 
-	hk_job_snapshot_rollup(news ? HK_HTML_FUNCTION_KEYS : 0);
-	int code = hk_job_open(document->id, &job);
-	if (code != HK_EXIT_DONE) {
-		return code == HK_EXIT_ABSENT ? -ENOENT : -EIO;
+	if (r < 0) {
+		return r;
 	}
-	free(document->user);
-	document->user = strdup(job.snapshot->job->user);
-	int r = document->user ? make(renewed, &job, begin, news ? SPACING_NEWS : SPACING_WHOLE,
-				      news ? write_news : write_whole)
-			       : -ENOMEM;
+	r = make(renewed, &job, begin, news ? SPACING_NEWS : SPACING_WHOLE,
+		 news ? write_news : write_whole);
+	if (news && !job.live) {
+		document->whole.until_ns = 0; /* it is to show the end, too */
+	}
 	hk_job_close(&job);
 	return r;
 }
 
 /* ---- all ---- */
 
-/* Returns the document of ID, or the unused one, or the one that was made longest ago. */
-static struct document *find(const char *id)
+static uint64_t newest_ns(const struct document *document)
+{
+	return document->whole.until_ns > document->news.until_ns ? document->whole.until_ns
+								  : document->news.until_ns;
+}
+
+/* Returns the document of ID for USER, or an unused one, or the one that was made longest ago. */
+static struct document *find(const char *id, const char *user)
 {
 	struct document *oldest = &documents[0];
 
 	for (size_t i = 0; i < DOCUMENTS; i++) {
 		struct document *one = &documents[i];
-		if (one->id && strcmp(one->id, id) == 0) {
+		if (one->id && strcmp(one->id, id) == 0 && strcmp(one->user, user) == 0) {
 			return one;
 		}
-		oldest = one->whole.until_ns < oldest->whole.until_ns ? one : oldest;
+		bool older = !one->id || newest_ns(one) < newest_ns(oldest);
+		oldest = oldest->id && older ? one : oldest;
 	}
 	forget(oldest);
 	oldest->id = strdup(id);
+	oldest->user = strdup(user);
 	return oldest;
 }
 
 static int answer(const char *id, const char *user, bool news, struct hk_live_body *ret_body)
 {
-	struct document *document = find(id);
+	struct document *document = find(id, user);
 	struct renewed *renewed = news ? &document->news : &document->whole;
-	int r = document->id ? 0 : -ENOMEM;
+	int r = document->id && document->user ? 0 : -ENOMEM;
 
 	if (r == 0 && hk_clock_monotonic_ns() >= renewed->until_ns) {
 		r = renew(document, renewed);
-	}
-	if (r == 0 && *user && strcmp(document->user, user) != 0) {
-		return -ENOENT; /* the job is another user's */
 	}
 	if (r < 0) {
 		forget(document);

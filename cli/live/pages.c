@@ -21,18 +21,20 @@
 #define PLAIN "text/plain; charset=utf-8"
 #define IDLE_MS 60000
 #define ID_BYTES 256u
-#define LIST_NS UINT64_C(1500000000) /* how long a list of jobs is good */
+#define LISTS 8u		     /* of jobs, for different users */
+#define LIST_NS UINT64_C(1500000000) /* how long a list is good; or as many times what it took: */
+#define LIST_SPACING 60u
 #define JOBS "/jobs"
 #define DATA "/data"
 #define NEWS "/news"
 
 /* The bodies that are made once, and those that change. */
 static struct hk_live_body job_page = {.fd = -1}, jobs_page = {.fd = -1}, words = {.fd = -1};
-static struct {
+static struct list {
 	struct hk_live_body body;
 	char *user;
-	uint64_t until_ns;
-} list = {.body.fd = -1};
+	uint64_t until_ns; /* monotonic */
+} lists[LISTS] = {[0 ... LISTS - 1] = {.body.fd = -1}};
 
 /* ---- bodies ---- */
 
@@ -133,19 +135,36 @@ static int list_write(const void *subject, FILE *output)
 	return 0;
 }
 
+/* Returns the list of USER, or the one that is good for the shortest time. */
+static struct list *list_of(const char *user)
+{
+	struct list *found = &lists[0];
+
+	for (size_t i = 0; i < LISTS; i++) {
+		if (lists[i].user && strcmp(lists[i].user, user) == 0) {
+			return &lists[i];
+		}
+		found = lists[i].until_ns < found->until_ns ? &lists[i] : found;
+	}
+	hk_live_body_fini(&found->body);
+	free(found->user);
+	*found = (struct list){.body.fd = -1};
+	found->user = strdup(user);
+	return found;
+}
+
 static int jobs(const char *user, struct hk_live_answer *answer)
 {
-	uint64_t now = hk_clock_monotonic_ns();
-	bool fresh = list.user && strcmp(list.user, user) == 0 && now < list.until_ns;
-	int r = 0;
+	uint64_t begin = hk_clock_monotonic_ns();
+	struct list *list = list_of(user);
+	int r = list->user ? 0 : -ENOMEM;
 
-	if (!fresh) {
-		free(list.user);
-		list.user = strdup(user);
-		list.until_ns = now + LIST_NS;
-		r = list.user ? body_write(list_write, user, &list.body) : -ENOMEM;
+	if (r == 0 && begin >= list->until_ns) {
+		r = body_write(list_write, user, &list->body);
+		uint64_t now = hk_clock_monotonic_ns(), spaced = (now - begin) * LIST_SPACING;
+		list->until_ns = r < 0 ? 0 : now + (spaced > LIST_NS ? spaced : LIST_NS);
 	}
-	*answer = (struct hk_live_answer){200, JSON, list.body};
+	*answer = (struct hk_live_answer){200, JSON, list->body};
 	return r;
 }
 

@@ -166,6 +166,7 @@ static void await(struct hk_http_client *client, enum hk_http_path path)
 {
 	struct hk_http *http = client->http;
 	client->path = path;
+	client->waits_since_ns = hk_clock_monotonic_ns();
 	pthread_mutex_lock(&http->lock);
 	if (!client->ended) {
 		client->state = STATE_WAITING;
@@ -188,15 +189,15 @@ static bool is_local(const char *host)
 	return size > 0 && (host[size] == '\0' || host[size] == ':');
 }
 
-/* Returns how many clients wait for a live page. */
+/* Returns how many clients wait for a live page, or receive one. */
 static uint32_t live_clients(struct hk_http *http)
 {
 	struct hk_http_client *client;
 	uint32_t count = 0;
 	pthread_mutex_lock(&http->lock);
 	DL_FOREACH (http->clients, client) {
-		count +=
-		    client->state == STATE_WAITING && client->path == PATH_LIVE && !client->ended;
+		bool busy = client->state == STATE_WAITING || client->state == STATE_SENDING;
+		count += busy && client->path == PATH_LIVE && !client->ended;
 	}
 	pthread_mutex_unlock(&http->lock);
 	return count;
@@ -399,7 +400,7 @@ static int open_http(const struct hk_collector *collector,
 	http->refusals = collector->rejections;
 	snprintf(http->own_token, sizeof(http->own_token), "%s", own_token);
 	http->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	http->live = hk_live_new(collector->url);
+	http->live = hk_live_new(collector->url, collector->store);
 	int r = http->event_fd < 0 ? -errno : http->live ? 0 : -ENOMEM;
 	r = r < 0 ? r : open_listener(options, http, problem);
 	if (r < 0) {

@@ -42,9 +42,10 @@ struct hk_http_client {
 	size_t got;
 	/* The request. */
 	enum hk_http_path path;
-	const char *target;	  /* lies in `head` */
-	uint64_t asked, asked_ns; /* number of its request for a live page, 0: not yet; monotonic */
-	bool bodyless;		  /* HEAD */
+	const char *target;	 /* lies in `head` */
+	uint64_t asked;		 /* number of its request for a live page, 0: not yet */
+	uint64_t waits_since_ns; /* monotonic */
+	bool bodyless;		 /* HEAD */
 	enum hk_exposition_format format;
 	const char *user; /* owned by the policy */
 	/* The answer. */

@@ -22,6 +22,14 @@ static bool is_asked(const struct hk_http_client *client, uint64_t number)
 	       (number == 0 || client->asked == number);
 }
 
+static void refuse_unasked(struct hk_http *http, const char *text)
+{
+	struct hk_http_client *client;
+	while ((client = hk_http_find_waiting(http, is_unasked, 0)) != NULL) {
+		hk_http_refuse(client, "503 Service Unavailable", text);
+	}
+}
+
 static void ask_live(struct hk_http *http)
 {
 	struct hk_http_client *client;
@@ -30,16 +38,14 @@ static void ask_live(struct hk_http *http)
 		if (r == -EAGAIN) {
 			return;
 		}
-		if (r == 0) {
-			client->asked = ++http->asked;
-			client->asked_ns = hk_clock_monotonic_ns();
-		} else {
-			hk_http_refuse(client, "503 Service Unavailable",
-				       r == -ENOENT
-					   ? "hookcli, which makes the pages, is not installed "
-					     "beside hookcollector\n"
-					   : "cannot start hookcli, which makes the pages\n");
+		if (r < 0) {
+			refuse_unasked(
+			    http, r == -ENOENT ? "hookcli, which makes the pages, is not installed "
+						 "beside hookcollector\n"
+					       : "cannot start hookcli, which makes the pages\n");
+			return;
 		}
+		client->asked = ++http->asked;
 	}
 }
 
@@ -97,14 +103,24 @@ static void take_live(struct hk_http *http)
 	}
 }
 
-void hk_http_run_live(struct hk_http *http)
+/* Refuses the clients that have waited too long, whose process is stuck or cannot be started. */
+static void give_up(struct hk_http *http)
 {
-	const struct hk_http_client *first;
-	take_live(http);
-	first = hk_http_find_waiting(http, is_asked, 0);
-	if (first && hk_clock_monotonic_ns() >= first->asked_ns + LIVE_NS) {
+	uint64_t now = hk_clock_monotonic_ns();
+	const struct hk_http_client *asked = hk_http_find_waiting(http, is_asked, 0);
+	const struct hk_http_client *unasked = hk_http_find_waiting(http, is_unasked, 0);
+	if (asked && now >= asked->waits_since_ns + LIVE_NS) {
 		hk_live_end(http->live);
 		fail_live(http);
 	}
+	if (unasked && now >= unasked->waits_since_ns + LIVE_NS) {
+		refuse_unasked(http, "the process that makes the pages does not start\n");
+	}
+}
+
+void hk_http_run_live(struct hk_http *http)
+{
+	take_live(http);
+	give_up(http);
 	ask_live(http);
 }

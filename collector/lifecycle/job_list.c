@@ -100,6 +100,18 @@ bool hk_job_is_for(const struct hk_job *job, const char *user)
 	return !*user || strcmp(job->state->user, user) == 0;
 }
 
+struct hk_job *hk_job_find_id(const struct hk_collector *collector, const char *id,
+			      const char *user)
+{
+	struct hk_job *job;
+	DL_FOREACH (collector->jobs, job) {
+		if (strcmp(job->state->id, id) == 0 && hk_job_is_for(job, user)) {
+			return job;
+		}
+	}
+	return NULL;
+}
+
 struct hk_job *hk_job_find_of(const struct hk_collector *collector, const char *key,
 			      const char *user)
 {

@@ -20,6 +20,10 @@ struct hk_job *hk_job_find_of(const struct hk_collector *collector, const char *
 			      const char *user);
 struct hk_job *hk_job_find(const struct hk_collector *collector, const char *key);
 
+/* Returns the job whose id is ID if USER may see it, or NULL. */
+struct hk_job *hk_job_find_id(const struct hk_collector *collector, const char *id,
+			      const char *user);
+
 /* Finds a job among those that USER may see: the newest one whose id or key is TEXT, else the only
  * one whose id begins with TEXT, and for "" the newest. Returns 0, -ENOENT, or -ENOTUNIQ if several
  * ids begin with TEXT. */

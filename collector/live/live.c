@@ -15,17 +15,18 @@
 #define SECOND_NS UINT64_C(1000000000)
 
 struct hk_live {
-	const char *url;
+	const char *url, *store;
 	struct hk_helper helper;
 	uint64_t started_ns; /* monotonic; 0: never */
 };
 
-struct hk_live *hk_live_new(const char *url)
+struct hk_live *hk_live_new(const char *url, const char *store)
 {
 	struct hk_live *live = calloc(1, sizeof(*live));
 
 	if (live) {
 		live->url = url;
+		live->store = store;
 		live->helper = HK_HELPER_INIT;
 	}
 	return live;
@@ -58,7 +59,8 @@ static int find_program(char path[PATH_MAX])
 static int start(struct hk_live *live)
 {
 	static char name[] = PROGRAM, word[] = HK_PAGE_LINK_WORD;
-	char *arguments[] = {name, word, (char *)(uintptr_t)live->url, NULL};
+	char *arguments[] = {name, word, (char *)(uintptr_t)live->url,
+			     (char *)(uintptr_t)live->store, NULL};
 	char path[PATH_MAX];
 	uint64_t now = hk_clock_monotonic_ns();
 

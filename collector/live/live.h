@@ -8,9 +8,9 @@
 
 struct hk_live;
 
-/* URL: the collector's own, by which the process asks it; must outlive the result. Starts nothing
- * yet. Returns NULL without memory. */
-struct hk_live *hk_live_new(const char *url);
+/* URL: the collector's own, by which the process asks it; STORE: its directory of jobs. Both must
+ * outlive the result. Starts nothing yet. Returns NULL without memory. */
+struct hk_live *hk_live_new(const char *url, const char *store);
 /* Ends the process. Accepts NULL, returns NULL. */
 struct hk_live *hk_live_free(struct hk_live *live);
 

@@ -6,6 +6,7 @@ import os
 import loop
 from harness import end_process, expect, expect_true, main, wait_for
 from nodes import Node, finish, free_url
+from scrape import get, url_of
 
 ROUNDS = {"alice": 300, "bob": 500}
 JOB = "same"
@@ -25,7 +26,7 @@ class Root:
     def __init__(self, run):
         url = free_url()
         lines = [f"control {token} {user}" for user, token in SERIAL.items()] + ["read " + "c" * 32 + " bob", "read " + "d" * 32]
-        self.node = Node(run, "root", ["--listen", url, "--token-file", write_token(run, "tokens", *lines)]).start()
+        self.node = Node(run, "root", ["--http", "127.0.0.1:0", "--listen", url, "--token-file", write_token(run, "tokens", *lines)]).start()
         self.run, self.url = run, url
         self.files = {user: write_token(run, f"{user}.token", f"control {token}") for user, token in SERIAL.items()}
         self.files["reader"] = write_token(run, "reader.token", "read " + "c" * 32)
@@ -51,6 +52,24 @@ def calls_of(report):
             and os.path.basename(row["library"]) == loop.LIBRARY}
 
 
+def check_pages(root, seen):
+    """Live pages have the job whose id was asked for, and only for its user, after any other request."""
+    site = url_of(root.node).removesuffix("/metrics")
+    for round_of in range(2):
+        for owner, (job,) in seen.items():
+            for user, token in SERIAL.items():
+                for kind in ("data", "news"):
+                    answer = get(f"{site}/jobs/{job}/{kind}", {"Authorization": f"Bearer {token}"})
+                    expect(f"{round_of}: {kind} of {owner}'s job for {user}", answer.status, 200 if user == owner else 404)
+                    if user == owner:
+                        expect(f"the {kind}", json.loads(answer.text)["document"]["job"]["id"], job)
+    for user, token in SERIAL.items():
+        jobs = json.loads(get(f"{site}/jobs", {"Authorization": f"Bearer {token}"}).text)["jobs"]
+        expect(f"{user}'s list", [job["id"] for job in jobs], seen[user])
+    part = get(f"{site}/jobs/{JOB[:-1]}/data", {"Authorization": "Bearer " + "d" * 32})
+    expect("the beginning of an id", part.status, 404)
+
+
 def test(run):
     root = Root(run)
     leaves = {user: Node(run, user, ["--upstream", root.url, "--token-file", root.files[user]]).start() for user in SERIAL}
@@ -66,6 +85,7 @@ def test(run):
         report = json.loads(root.ask(user, "report", JOB, "--format", "json").stdout)
         expect(f"{user}'s job by its name", report["job"]["id"], seen[user][0])
         expect(f"{user}'s calls", calls_of(report), {loop.THREADS * rounds})
+    check_pages(root, seen)
     long = start_rank(run, leaves["bob"], "bob", 10_000_000, "running")
     wait_for("bob's next job", lambda: "running" in root.jobs("bob"))
     change = ("ctl", "level", "*:nanosleep=count", "--job", "running")

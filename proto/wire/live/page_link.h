@@ -10,8 +10,8 @@
 
 #include "schema/page.pb-c.h"
 
-/* The word by which hookcli becomes that process; its second word is the collector's URL, its
- * standard input the socket. */
+/* The word by which hookcli becomes that process; its next words are the collector's URL and
+ * its store, its standard input the socket. */
 #define HK_PAGE_LINK_WORD "make-pages"
 
 #define HK_PAGE_BODY_MAX (256u << 20) /* bytes */
