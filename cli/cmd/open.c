@@ -79,7 +79,7 @@ static void live_address(const Hk__PagesReply *pages, const char *id, char addre
 
 	host = host ? host + strlen("://") : pages->url;
 	const char *port = strrchr(host, ':');
-	/* An address that stands for all of a machine's is none to go to. */
+	/* A browser cannot connect to an address that stands for all addresses of a machine. */
 	bool any = strncmp(host, "0.0.0.0:", strlen("0.0.0.0:")) == 0 ||
 		   strncmp(host, "[::]:", strlen("[::]:")) == 0;
 	snprintf(address, ADDRESS_BYTES, "%.*s%s%s%s%s%s/jobs/", (int)(host - pages->url),

@@ -4,7 +4,7 @@
 The loop is elementwise, forward, backward and optimizer: launches are as frequent as a launch-bound model makes them, and kernels take no
 time. Each process times its own loop, after steps that warm it up, by the processor time of all its threads. Traced and untraced processes
 take turns. The difference is the median over pairs, its interval a bootstrap of that median with 95 %; within noise is an interval that
-holds 0 or is below 2 %, the budget of the defaults. The start of a process, which is paid once, is bench_start.py's. Exit status 77
+holds 0 and is no wider than bench_jobs.py allows, or one that is below 2 %, the budget of the defaults. The start of a process, which is paid once, is bench_start.py's. Exit status 77
 without PyTorch (TORCH_PYTHON, or what test_pytorch.py has installed).
 """
 import json
@@ -12,7 +12,7 @@ import os
 import statistics
 import sys
 
-from bench_jobs import interval
+from bench_jobs import WIDEST, interval
 from jobs import DEFAULTS
 
 from harness import Run, expect_true, main
@@ -69,7 +69,7 @@ def test(run: Run, pairs="16"):
         print(f"{what} time of the loop {statistics.median(u[index] for u, _ in took) / 1e9:.3f} s; traced {statistics.median(differences) * 100:+.2f} % "
               f"[{low * 100:+.2f}, {high * 100:+.2f}] with 95 %, {pairs} pairs", flush=True)
         if index == 0:
-            expect_true("the processor time is within noise or budget", low <= 0 or statistics.median(differences) <= BUDGET)
+            expect_true("the processor time is within noise or budget", high <= BUDGET or (low <= 0 and high - low <= WIDEST))
 
 
 if __name__ == "__main__":
