@@ -80,14 +80,32 @@ def expect_agreement(what, report, counters):
         expect_true(f"{what}: rank {rank}'s MPI time is {ratio:.3f} of the counter's", 0.85 <= ratio <= 1.15)
 
 
+def traced_run(run, name, command, env):
+    """Traces COMMAND; does so a second time where the launcher answered no rank within PMIx's limit of two seconds (PMIX_Finalize,
+    4.2): every rank then ends with 0 after an MPI_Finalize of two seconds, and mpirun still calls one of them improper."""
+    for job_name in (name, f"{name}-again"):
+        directory = directory_of(run, f"{job_name}-traced")
+        done = run.trace("mpirun", "-n", RANKS, "-x", "PMPI_COUNTER_DIR", *command, options=("--job", job_name), check=False,
+                         cwd=directory, env=env)
+        report = run.report(run.path("store", job_name))
+        if done.returncode == 0:
+            return done, report, directory
+        rows_by_rank = [rows_of(report, rank, domains={"mpi"}) for rank in range(RANKS)]
+        slow = [row["outermost_ns"] for rows in rows_by_rank for (_, function), row in rows.items()
+                if function == "MPI_Finalize" and row["outermost_ns"] >= 2_000_000_000]
+        if "exiting improperly" not in done.stderr + done.stdout or not slow or any(row["exit"].get("code") for row in report["ranks"]):
+            break
+        print(f"{name}: mpirun was too slow for PMIx at the end: {len(slow)} ranks waited two seconds in MPI_Finalize")
+    raise Failure(f"{name}: mpirun's exit {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+
+
 def job(run, name, command, output, domains):
-    alone, traced, counters = (directory_of(run, f"{name}-{form}") for form in ("alone", "traced", "counters"))
+    alone, counters = (directory_of(run, f"{name}-{form}") for form in ("alone", "counters"))
     wanted = run.command("mpirun", "-n", RANKS, *command, cwd=alone)
     # The counter is preloaded behind the agent, so the agent sees the counter's functions as the program's MPI.
     preload = {"LD_PRELOAD": os.path.join(run.build, "tests", "workloads", "libpmpi_counter.so"), "PMPI_COUNTER_DIR": counters}
-    done = run.trace("mpirun", "-n", RANKS, "-x", "PMPI_COUNTER_DIR", *command, options=("--job", name), cwd=traced, env=preload)
+    done, report, traced = traced_run(run, name, command, preload)
     expect(f"{name}: lines on stdout", len(done.stdout.splitlines()), len(wanted.stdout.splitlines()))
-    report = run.report(run.path("store", name))
     expect_whole(report, RANKS)
     expect_true(f"{name}: no records", all(row["records"] > 0 for row in report["ranks"]))
     for rank in range(RANKS):
