@@ -95,6 +95,11 @@ const char *hk_api_slot_put(struct hk_api *api);
 bool hk_api_is_hooked(PyObject *object);
 void hk_api_slot_restore(struct hk_api *api);
 
+/* The definition in C of the method or of the attribute that OBJECT describes in its class, or NULL
+ * if it is another object, or the interpreter is unknown. It lives as long as the class. */
+const struct PyMethodDef *hk_api_method_of(PyObject *object);
+const struct PyGetSetDef *hk_api_value_of(PyObject *object);
+
 /* Hooks OBJECT for USE, or adds USE to what it is hooked for. Returns its API, or NULL with the
  * reason, and with an exception if the reason is NULL. */
 struct hk_api *hk_api_hook(PyObject *object, PyObject *name, PyObject *library, unsigned int domain,

@@ -11,13 +11,14 @@
 #define BUILTIN_METHOD 16	  /* PyCFunctionObject.m_ml */
 #define BUILTIN_VECTORCALL 48	  /* PyCFunctionObject.vectorcall */
 #define DESCRIPTOR_METHOD 40	  /* PyMethodDescrObject.d_method */
+#define DESCRIPTOR_VALUE 40	  /* PyGetSetDescrObject.d_getset */
 
 #define METH_FAST 0x80 /* METH_FASTCALL */
 #define METH_KINDS (METH_VARARGS | METH_FAST | METH_NOARGS | METH_O)
 #define PAGE_BYTES 4096u
 #define METH_ALSO_TYPE 0x200 /* METH_METHOD: a fifth argument */
 
-static PyTypeObject *builtin_type, *python_type, *descriptor_type;
+static PyTypeObject *builtin_type, *python_type, *descriptor_type, *value_type;
 static size_t python_vectorcall;    /* PyFunctionObject.vectorcall */
 static hk_api_function python_call; /* what stands there */
 
@@ -56,8 +57,21 @@ static PyMethodDef sample_functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyObject *sample_value(PyObject *self, void *closure)
+{
+	(void)closure;
+	Py_INCREF(self);
+	return self;
+}
+
+static PyGetSetDef sample_values[] = {
+    {"sample_value", sample_value, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyType_Slot sample_slots[] = {
     {Py_tp_methods, sample_functions},
+    {Py_tp_getset, sample_values},
     {0, NULL},
 };
 
@@ -80,18 +94,27 @@ static const char *check_builtin(PyObject *varargs, PyObject *one)
 	return NULL;
 }
 
+/* The type of what TYPE has as NAME, or NULL if its word at OFFSET is not DEFINITION. */
+static PyTypeObject *type_of_sample(PyObject *type, const char *name, size_t offset,
+				    const void *definition)
+{
+	PyObject *descriptor = PyObject_GetAttrString(type, name);
+	bool is_there = descriptor && word_at(descriptor, offset) == definition;
+	PyTypeObject *found = is_there ? Py_TYPE(descriptor) : NULL;
+
+	Py_XDECREF(descriptor);
+	return found;
+}
+
 static const char *check_type(PyObject *type)
 {
-	PyObject *descriptor = PyObject_GetAttrString(type, "sample_varargs");
-	const char *differs = NULL;
-
-	if (!descriptor || word_at(descriptor, DESCRIPTOR_METHOD) != &sample_functions[0]) {
-		differs = "PyMethodDescrObject";
-	} else {
-		descriptor_type = Py_TYPE(descriptor);
+	descriptor_type =
+	    type_of_sample(type, "sample_varargs", DESCRIPTOR_METHOD, &sample_functions[0]);
+	value_type = type_of_sample(type, "sample_value", DESCRIPTOR_VALUE, &sample_values[0]);
+	if (!descriptor_type) {
+		return "PyMethodDescrObject";
 	}
-	Py_XDECREF(descriptor);
-	return differs;
+	return value_type ? NULL : "PyGetSetDescrObject";
 }
 
 /* A new function that is written in Python, or NULL. */
@@ -209,6 +232,20 @@ static hk_api_function stub_of(const struct hk_api *api)
 static PyMethodDef *method_of(PyObject *object, size_t offset)
 {
 	return word_at(object, offset);
+}
+
+const struct PyMethodDef *hk_api_method_of(PyObject *object)
+{
+	bool is = !hk_api_layout_check() && Py_TYPE(object) == descriptor_type;
+
+	return is ? method_of(object, DESCRIPTOR_METHOD) : NULL;
+}
+
+const struct PyGetSetDef *hk_api_value_of(PyObject *object)
+{
+	bool is = !hk_api_layout_check() && Py_TYPE(object) == value_type;
+
+	return is ? word_at(object, DESCRIPTOR_VALUE) : NULL;
 }
 
 static const char *put_builtin(struct hk_api *api)

@@ -100,7 +100,7 @@ INLINE __m512d high_half(const void *floats)
 
 struct float_range {
 	__m512 min, max;
-	__m512i zeros;
+	uint64_t zeros;
 };
 
 INLINE struct float_range start_floats(void)
@@ -108,7 +108,6 @@ INLINE struct float_range start_floats(void)
 	return (struct float_range){
 	    .min = _mm512_set1_ps(__builtin_inff()),
 	    .max = _mm512_set1_ps(-__builtin_inff()),
-	    .zeros = _mm512_setzero_si512(),
 	};
 }
 
@@ -118,15 +117,14 @@ INLINE void range_floats(struct float_range *range, __m512 x)
 
 	range->min = _mm512_min_ps(x, range->min);
 	range->max = _mm512_max_ps(x, range->max);
-	range->zeros =
-	    _mm512_mask_sub_epi32(range->zeros, zero, range->zeros, _mm512_set1_epi32(-1));
+	range->zeros += (uint64_t)__builtin_popcount(zero);
 }
 
 INLINE void end_floats(const struct float_range *range, struct hk_sums *sums)
 {
 	hk_sums_widen_range(sums, (double)_mm512_reduce_min_ps(range->min),
 			    (double)_mm512_reduce_max_ps(range->max));
-	sums->zeros += (uint64_t)_mm512_reduce_add_epi32(range->zeros);
+	sums->zeros += range->zeros;
 }
 
 AVX512 static void take_f32(const void *from, size_t chunks, struct hk_sums *sums,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ask.h"
 #include "find.h"
 #include "gradient.h"
 #include "modules.h"

@@ -2,60 +2,7 @@
 
 #include <string.h>
 
-static const char *const names[HK_NAMES] = {
-    [HK_NAME_DATA_PTR] = "data_ptr",
-    [HK_NAME_DTYPE] = "dtype",
-    [HK_NAME_SHAPE] = "shape",
-    [HK_NAME_STRIDE] = "stride",
-    [HK_NAME_STORAGE_OFFSET] = "storage_offset",
-    [HK_NAME_REQUIRES_GRAD] = "requires_grad",
-    [HK_NAME_VERSION] = "_version",
-    [HK_NAME_LAYOUT] = "layout",
-    [HK_NAME_IS_CPU] = "is_cpu",
-    [HK_NAME_DEVICE] = "device",
-    [HK_NAME_IS_VIEW] = "_is_view",
-    [HK_NAME_IS_NEG] = "is_neg",
-    [HK_NAME_STORAGE] = "untyped_storage",
-    [HK_NAME_OLD_STORAGE] = "_storage",
-    [HK_NAME_NBYTES] = "nbytes",
-    [HK_NAME_GRAD_FN] = "grad_fn",
-    [HK_NAME_OUTPUT_NR] = "output_nr",
-    [HK_NAME_NEXT] = "next_functions",
-    [HK_NAME_VARIABLE] = "variable",
-    [HK_NAME_REGISTER] = "register_hook",
-    [HK_NAME_ENTER] = "__enter__",
-    [HK_NAME_EXIT] = "__exit__",
-};
-
-PyObject *hk_name(enum hk_name name)
-{
-	static PyObject *interned[HK_NAMES];
-
-	if (!interned[name]) {
-		interned[name] = PyUnicode_InternFromString(names[name]);
-	}
-	return interned[name];
-}
-
-PyObject *hk_get(PyObject *object, enum hk_name name)
-{
-	PyObject *value = PyObject_GetAttr(object, hk_name(name));
-
-	if (!value) {
-		PyErr_Clear();
-	}
-	return value;
-}
-
-PyObject *hk_ask(PyObject *object, enum hk_name method)
-{
-	PyObject *value = PyObject_CallMethodObjArgs(object, hk_name(method), NULL);
-
-	if (!value) {
-		PyErr_Clear();
-	}
-	return value;
-}
+#include "ask.h"
 
 /* Takes the reference VALUE. Returns its number, or OTHERWISE. */
 static uint64_t number_of(PyObject *value, uint64_t otherwise)

@@ -40,34 +40,4 @@ uint64_t hk_tensor_version(PyObject *tensor);
  * the node that made it (NULL for a leaf). */
 bool hk_tensor_edge(PyObject *tensor, PyObject **ret_node, uint32_t *ret_output);
 
-/* The attribute NAME of OBJECT, a new reference, or NULL. Names are interned once. */
-enum hk_name {
-	HK_NAME_DATA_PTR,
-	HK_NAME_DTYPE,
-	HK_NAME_SHAPE,
-	HK_NAME_STRIDE,
-	HK_NAME_STORAGE_OFFSET,
-	HK_NAME_REQUIRES_GRAD,
-	HK_NAME_VERSION,
-	HK_NAME_LAYOUT,
-	HK_NAME_IS_CPU,
-	HK_NAME_DEVICE,
-	HK_NAME_IS_VIEW,
-	HK_NAME_IS_NEG,
-	HK_NAME_STORAGE,
-	HK_NAME_OLD_STORAGE,
-	HK_NAME_NBYTES,
-	HK_NAME_GRAD_FN,
-	HK_NAME_OUTPUT_NR,
-	HK_NAME_NEXT,
-	HK_NAME_VARIABLE,
-	HK_NAME_REGISTER,
-	HK_NAME_ENTER,
-	HK_NAME_EXIT,
-	HK_NAMES
-};
-PyObject *hk_name(enum hk_name name);
-PyObject *hk_get(PyObject *object, enum hk_name name);
-PyObject *hk_ask(PyObject *object, enum hk_name method);
-
 #endif
