@@ -25,6 +25,7 @@ struct hk_bytes {
 /* Rows, and the texts and stacks that are new in them. */
 struct hk_job_rows {
 	struct hk_dump_batch batch;
+	size_t cells_cost; /* of the pool */
 	size_t shape_room, scalar_room;
 	struct hk_bytes texts, stacks; /* as in the bodies of their blocks */
 	uint32_t text_count, stack_count;

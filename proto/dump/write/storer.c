@@ -41,7 +41,7 @@ static bool has_failed(struct hk_storer *storer, const struct hk_job_payload *pa
 void hk_job_free(struct hk_storer *storer, struct hk_job *job)
 {
 	if (job->kind == HK_JOB_ROWS) {
-		free(job->rows.batch.cells);
+		hk_pool_give(&storer->pool, job->rows.batch.cells, job->rows.cells_cost);
 		free(job->rows.batch.shapes);
 		free(job->rows.batch.scalars);
 		hk_bytes_free(&job->rows.texts);

@@ -44,7 +44,7 @@ static bool is_inert(struct hk_dump_writer *writer)
 	return writer->inert;
 }
 
-static struct hk_job *new_batch(void)
+static struct hk_job *new_batch(struct hk_dump_writer *writer)
 {
 	struct hk_job *job = calloc(1, sizeof(*job));
 
@@ -52,7 +52,9 @@ static struct hk_job *new_batch(void)
 		return NULL;
 	}
 	job->kind = HK_JOB_ROWS;
-	job->rows.batch.cells = malloc(BATCH_ROWS * sizeof(job->rows.batch.cells[0]));
+	job->rows.batch.cells =
+	    hk_pool_take(&writer->storer.pool, BATCH_ROWS * sizeof(job->rows.batch.cells[0]),
+			 &job->rows.cells_cost);
 	if (!job->rows.batch.cells) {
 		free(job);
 		return NULL;
@@ -69,9 +71,8 @@ static void flush(struct hk_dump_writer *writer)
 	if (!job || (rows->batch.rows == 0 && rows->text_count == 0 && rows->stack_count == 0)) {
 		return;
 	}
-	job->cost = sizeof(*job) + BATCH_ROWS * sizeof(rows->batch.cells[0]) +
-		    rows->shape_room * sizeof(uint64_t) + rows->scalar_room + rows->texts.room +
-		    rows->stacks.room;
+	job->cost = sizeof(*job) + rows->cells_cost + rows->shape_room * sizeof(uint64_t) +
+		    rows->scalar_room + rows->texts.room + rows->stacks.room;
 	if (hk_queue_put(&writer->storer.queue, job)) {
 		writer->batch = NULL;
 		return;
@@ -182,7 +183,7 @@ static void add_row(struct hk_dump_writer *writer, const struct hk_dump_row *row
 	struct hk_dump_batch *batch;
 	size_t scalar = row->scalar ? strlen(row->scalar) : 0;
 
-	writer->batch = writer->batch ? writer->batch : new_batch();
+	writer->batch = writer->batch ? writer->batch : new_batch(writer);
 	scalar = scalar < TEXT_MAX ? scalar : TEXT_MAX;
 	rows = writer->batch ? &writer->batch->rows : NULL;
 	if (!rows || row->dimensions > HK_TENSOR_DIMENSIONS || !add_shape(rows, row) ||
@@ -308,7 +309,7 @@ uint32_t hk_dump_writer_stack(struct hk_dump_writer *writer, const char *const *
 	if (is_inert(writer)) {
 		return HK_DUMP_NONE;
 	}
-	writer->batch = writer->batch ? writer->batch : new_batch();
+	writer->batch = writer->batch ? writer->batch : new_batch(writer);
 	many = many < STACK_FRAMES_MAX ? many : STACK_FRAMES_MAX;
 	const size_t size = (many + 1) * sizeof(numbers[0]);
 	if (!writer->batch || !hk_bytes_room(&writer->batch->rows.stacks, size)) {

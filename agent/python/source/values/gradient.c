@@ -411,16 +411,36 @@ static void add_inputs(const struct hk_record *record, struct nodes *nodes)
 	}
 }
 
+/* Nodes are large for a stack, and to take them from the heap at each call moves the program's
+ * tensors there. One is kept. More are in use where registering a hook lets another thread run. */
+static struct nodes *spare;
+
+static struct nodes *take_nodes(void)
+{
+	struct nodes *taken = spare ? spare : malloc(sizeof(*taken));
+
+	spare = NULL;
+	if (taken) {
+		taken->many = 0;
+		taken->more = false;
+	}
+	return taken;
+}
+
+static void give_nodes(struct nodes *nodes)
+{
+	free(spare);
+	spare = nodes;
+}
+
 void hk_gradient_watch(const struct hk_record *record)
 {
-	struct nodes *own = malloc(sizeof(*own)); /* large for a stack */
+	struct nodes *own = take_nodes();
 
 	if (!own) {
 		hk_values_leave(HK_LEFT_MEMORY);
 		return;
 	}
-	own->many = 0;
-	own->more = false;
 	add_outputs(record, own);
 	if (own->many > 0 && record->kind == HK_DUMP_API) {
 		add_inputs(record, own);
@@ -438,5 +458,5 @@ void hk_gradient_watch(const struct hk_record *record)
 		}
 		Py_DECREF(own->node[i].node);
 	}
-	free(own);
+	give_nodes(own);
 }
