@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/command.h"
@@ -33,21 +34,7 @@ static const char *const places[] = {PROGRAM, "../collector/" PROGRAM};
 
 int hk_collector_find(char path[PATH_MAX])
 {
-	char self[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (length <= 0) {
-		return -ENOENT;
-	}
-	self[length] = '\0';
-	*strrchr(self, '/') = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if (snprintf(path, PATH_MAX, "%s/%s", self, places[i]) < PATH_MAX &&
-		    access(path, X_OK) == 0) {
-			return 0;
-		}
-	}
-	return -ENOENT;
+	return hk_beside(places, sizeof(places) / sizeof(places[0]), X_OK, path);
 }
 
 #define ARGUMENTS_MAX 22

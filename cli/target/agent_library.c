@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/beside.h"
+
 #define LIBRARY "libhookagent.so"
 #define NCCL_NAME_MOST 253u /* bytes that NCCL keeps of the name */
 
@@ -27,25 +29,15 @@ static int resolve(const char *candidate, char path[PATH_MAX])
 
 int hk_agent_library_find(const char *chosen, char path[PATH_MAX])
 {
-	char program[PATH_MAX], candidate[PATH_MAX + 64];
-	ssize_t length;
+	char candidate[PATH_MAX];
 
 	if (chosen && *chosen) {
 		return resolve(chosen, path);
 	}
-	length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	if (length <= 0) {
+	if (hk_beside(places, sizeof(places) / sizeof(places[0]), R_OK, candidate) < 0) {
 		return -ENOENT;
 	}
-	program[length] = '\0';
-	*strrchr(program, '/') = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(candidate, sizeof(candidate), "%s/%s", program, places[i]);
-		if (access(candidate, R_OK) == 0) {
-			return resolve(candidate, path);
-		}
-	}
-	return -ENOENT;
+	return resolve(candidate, path);
 }
 
 const char *hk_nvtx_next(const char *agent)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/clock.h"
 #include "collector/helper/helper.h"
 #include "wire/live/page_link.h"
@@ -37,25 +38,6 @@ struct hk_live *hk_live_new(const char *url, const char *store)
 /* Paths relative to the directory of hookcollector: as installed, then as in the build tree. */
 static const char *const places[] = {PROGRAM, "../cli/" PROGRAM};
 
-static int find_program(char path[PATH_MAX])
-{
-	char self[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (length <= 0) {
-		return -ENOENT;
-	}
-	self[length] = '\0';
-	*strrchr(self, '/') = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if (snprintf(path, PATH_MAX, "%s/%s", self, places[i]) < PATH_MAX &&
-		    access(path, X_OK) == 0) {
-			return 0;
-		}
-	}
-	return -ENOENT;
-}
-
 static int start(struct hk_live *live)
 {
 	static char name[] = PROGRAM, word[] = HK_PAGE_LINK_WORD;
@@ -67,7 +49,7 @@ static int start(struct hk_live *live)
 	if (live->started_ns != 0 && now < live->started_ns + SECOND_NS) {
 		return -EAGAIN;
 	}
-	int r = find_program(path);
+	int r = hk_beside(places, sizeof(places) / sizeof(places[0]), X_OK, path);
 	r = r < 0 ? r : hk_helper_start(&live->helper, path, arguments);
 	live->started_ns = now;
 	return r;
