@@ -71,11 +71,11 @@ static struct kept *kept_of(struct hk_collectives *collectives, uint64_t id, con
 }
 
 int hk_collectives_enter(struct hk_collectives *collectives, uint64_t id, const char *function,
-			 const struct hk_collective_part *part)
+			 const struct hk_wait_part *part)
 {
 	struct kept *kept = kept_of(collectives, id, function);
 	struct hk_collective *collective = kept ? &kept->collective : NULL;
-	struct hk_collective_part *parts =
+	struct hk_wait_part *parts =
 	    kept ? reallocarray(collective->parts, collective->count + 1, sizeof(*parts)) : NULL;
 
 	if (!parts) {

@@ -7,26 +7,18 @@
 #ifndef HK_CLI_WAITS_COLLECTIVE_H
 #define HK_CLI_WAITS_COLLECTIVE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/waits/pattern.h"
+#include "report/wait/collective_wait.h"
 
 #define HK_COLLECTIVES 4096u /* that are kept at once */
-
-/* One rank's call. */
-struct hk_collective_part {
-	int32_t rank;
-	bool is_root;
-	uint64_t start_ns, end_ns, error_ns;
-};
 
 struct hk_collective {
 	uint64_t id;
 	const char *function;
 	enum hk_wait_pattern pattern;
-	struct hk_collective_part *parts;
+	struct hk_wait_part *parts;
 	size_t count;
 };
 
@@ -42,7 +34,7 @@ struct hk_collectives *hk_collectives_free(struct hk_collectives *collectives);
 
 /* Adds PART to the collective ID of FUNCTION. Returns 0, -ENOMEM or a result of DONE. */
 int hk_collectives_enter(struct hk_collectives *collectives, uint64_t id, const char *function,
-			 const struct hk_collective_part *part);
+			 const struct hk_wait_part *part);
 /* Takes what is left. Returns 0 or a result of DONE. */
 int hk_collectives_finish(struct hk_collectives *collectives);
 

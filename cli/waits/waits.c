@@ -97,71 +97,32 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 /* ---- collectives ---- */
 
-/* Returns the last part that the others of COLLECTIVE wait for, NULL if that is not known. */
-static const struct hk_collective_part *awaited_in(const struct hk_collective *collective)
-{
-	const struct hk_collective_part *awaited = NULL;
-
-	for (size_t i = 0; i < collective->count; i++) {
-		const struct hk_collective_part *part = &collective->parts[i];
-		bool counts = collective->pattern == HK_WAIT_LATE_BROADCAST ? part->is_root
-			      : collective->pattern == HK_WAIT_EARLY_REDUCE ? !part->is_root
-									    : true;
-		if (counts && (!awaited || part->start_ns > awaited->start_ns)) {
-			awaited = part;
-		}
-	}
-	return awaited;
-}
-
-static bool waits_for(const struct hk_collective *collective, const struct hk_collective_part *part,
-		      const struct hk_collective_part *awaited)
-{
-	return part != awaited && (collective->pattern != HK_WAIT_EARLY_REDUCE || part->is_root);
-}
-
-/* Whether a rank left COLLECTIVE before the one that it waits for had entered it: then these are
- * not parts of the same call, or it is one in which small messages pass at once. */
-static bool contradicts(const struct hk_collective *collective,
-			const struct hk_collective_part *awaited)
-{
-	for (size_t i = 0; i < collective->count; i++) {
-		const struct hk_collective_part *part = &collective->parts[i];
-		uint64_t error_ns = part->error_ns + awaited->error_ns;
-		if (waits_for(collective, part, awaited) &&
-		    part->end_ns + error_ns < awaited->start_ns) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static int collective_take(void *context, const struct hk_collective *collective)
 {
 	struct hk_exporter *exporter = context;
-	const struct hk_collective_part *awaited = awaited_in(collective);
+	const struct hk_wait_parts parts = {collective->pattern, collective->parts,
+					    collective->count};
+	const struct hk_wait_part *awaited = hk_wait_awaited(&parts);
 
 	if (collective->count < 2) {
 		exporter->waits->alone++;
 		return 0;
 	}
 	exporter->waits->collectives++;
-	if (!awaited || contradicts(collective, awaited)) {
+	if (!awaited || hk_wait_contradicts(&parts, awaited)) {
 		exporter->waits->doubtful += awaited != NULL;
 		return 0;
 	}
 	for (size_t i = 0; i < collective->count; i++) {
-		const struct hk_collective_part *part = &collective->parts[i];
-		uint64_t until_ns = least(awaited->start_ns, part->end_ns);
-		if (waits_for(collective, part, awaited) &&
-		    until_ns > part->start_ns + part->error_ns + awaited->error_ns) {
-			const struct hk_wait_row wait = {
-			    .pattern = collective->pattern,
-			    .function = collective->function,
-			    .rank = part->rank,
-			    .awaited = awaited->rank,
-			    .wait_ns = until_ns - part->start_ns,
-			};
+		const struct hk_wait_part *part = &collective->parts[i];
+		const struct hk_wait_row wait = {
+		    .pattern = collective->pattern,
+		    .function = collective->function,
+		    .rank = part->rank,
+		    .awaited = awaited->rank,
+		    .wait_ns = hk_wait_of(collective->pattern, part, awaited),
+		};
+		if (wait.wait_ns > 0) {
 			wait_add(exporter, &wait);
 		}
 	}
@@ -185,7 +146,7 @@ static bool is_root(const struct hk_export_thread *thread, const struct hk_slice
 static int collective_enter(struct hk_exporter *exporter, const struct hk_export_thread *thread,
 			    const struct hk_slice *slice)
 {
-	const struct hk_collective_part part = {
+	const struct hk_wait_part part = {
 	    .rank = thread->process->rank,
 	    .is_root = is_root(thread, slice),
 	    .start_ns = slice->start_ns,

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/waits/pattern.h"
+#include "report/wait/pattern.h"
 #include "report/model/strings.h"
 #include "schema/wire.pb-c.h"
 

@@ -1,6 +1,6 @@
 /* pattern.h: the patterns of waiting for other ranks. Pure functions, any thread. */
-#ifndef HK_CLI_WAITS_PATTERN_H
-#define HK_CLI_WAITS_PATTERN_H
+#ifndef HK_REPORT_WAIT_PATTERN_H
+#define HK_REPORT_WAIT_PATTERN_H
 
 #include <stdbool.h>
 

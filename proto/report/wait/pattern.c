@@ -1,4 +1,4 @@
-#include "cli/waits/pattern.h"
+#include "report/wait/pattern.h"
 
 #include <stddef.h>
 #include <string.h>
