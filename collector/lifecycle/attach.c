@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/agreement/rows.h"
+#include "collector/arrival/arrivals.h"
 #include "collector/level/rules.h"
 #include "collector/lifecycle/job_list.h"
 #include "collector/lifecycle/job_open.h"
@@ -73,12 +74,19 @@ static int open_spool(struct hk_process *process)
 	if (!process->segment->rows) {
 		return -ENOMEM;
 	}
+	const struct hk_arrivals_options arrivals = {describe_site, process};
+	hk_arrivals_free(process->arrivals);
+	process->arrivals = hk_arrivals_new(&arrivals);
+	if (!process->arrivals) {
+		return -ENOMEM;
+	}
 	const struct hk_spool_options spool = {
 	    .job_directory = process->job->state->directory,
 	    .uid = process->uid,
 	    .reader = process->segment->reader,
 	    .ledger = process->segment->ledger,
 	    .rows = process->segment->rows,
+	    .arrivals = process->arrivals,
 	    .names = {process, describe_site, name_thread},
 	    .ticks_per_ns = ticks_per_ns,
 	    .brought = *process->job->state->upstream != '\0',

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rundir.h"
+#include "collector/arrival/matcher.h"
 #include "collector/job/disk_reserve.h"
 #include "collector/job/jobdir.h"
 #include "collector/job/nodedir.h"
@@ -214,6 +215,7 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 	hk_job_announce(collector, job, HK_JOB_CLOSED);
 	job->statistics = hk_statistics_free(job->statistics);
 	hk_job_forget_processes(collector, job);
+	job->matcher = hk_matcher_free(job->matcher);
 	/* The memory of a job of a thousand ranks is hundreds of MiB, which the next job may not
 	 * need. */
 	malloc_trim(0);

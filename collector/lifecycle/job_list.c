@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/arrival/matcher.h"
 #include "collector/job/jobdir.h"
 #include "collector/lifecycle/job_sum.h"
 #include "collector/lifecycle/process_list.h"
@@ -52,6 +53,7 @@ struct hk_job *hk_job_free(struct hk_collector *collector, struct hk_job *job)
 		hk__job__free_unpacked(job->state, NULL);
 	}
 	hk_statistics_free(job->statistics);
+	hk_matcher_free(job->matcher);
 	free(job);
 	return NULL;
 }

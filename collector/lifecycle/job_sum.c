@@ -9,6 +9,7 @@
 #include "collector/agreement/compare.h"
 #include "collector/job/disk_reserve.h"
 #include "collector/job/root_clock.h"
+#include "collector/lifecycle/job_match.h"
 #include "collector/model/attachment.h"
 #include "collector/model/fields.h"
 #include "collector/model/job.h"
@@ -181,6 +182,7 @@ void hk_job_sum(struct hk_job *job)
 	state->duration_ns = end > state->start_unix_ns ? end - state->start_unix_ns : 0;
 	sum_exit(job, first_main);
 	sum_agreements(job);
+	hk_job_match_all(job);
 }
 
 int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot)

@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "collector/agreement/rows.h"
+#include "collector/arrival/arrivals.h"
 #include "collector/job/jobdir.h"
 #include "collector/level/governor.h"
 #include "collector/memory/ledger.h"
@@ -73,6 +74,7 @@ void hk_process_detach(struct hk_process *process)
 void hk_process_free(struct hk_process *process)
 {
 	hk_process_detach(process);
+	hk_arrivals_free(process->arrivals);
 	free(process->remote);
 	if (process->state) {
 		hk__process__free_unpacked(process->state, NULL);

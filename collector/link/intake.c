@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "collector/job/job_nodes.h"
 #include "collector/lifecycle/job_list.h"
+#include "collector/lifecycle/job_match.h"
 #include "collector/lifecycle/job_open.h"
 #include "collector/lifecycle/job_quota.h"
 #include "collector/lifecycle/job_save.h"
@@ -280,6 +281,24 @@ static void account_node(struct hk_job *job, const Hk__Node *node)
 	}
 }
 
+/* Matches the calls that PART of NODE brings. Messages about processes that are not NODE's, or that
+ * are invalid, are ignored. */
+static void take_arrivals(const struct hk_collector *collector, struct hk_job *job,
+			  const Hk__Node *node, const Hk__LeafJob *part)
+{
+	for (size_t i = 0; i < part->n_arrivals; i++) {
+		const Hk__Arrivals *message = part->arrivals[i];
+		const struct hk_process *process =
+		    message->process.len == HK_UID_BYTES
+			? hk_ancestry_by_uid(collector, message->process.data)
+			: NULL;
+		if (process && process->remote && process->job == job &&
+		    hk_message_same_bytes(&process->state->node, &node->id)) {
+			hk_job_match(job, process, message);
+		}
+	}
+}
+
 static int take_job(struct hk_collector *collector, const struct hk_intake_client *client,
 		    const Hk__LeafReport *report, Hk__LeafJob *part, struct hk_intake_reply *reply)
 {
@@ -320,6 +339,7 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_clien
 			return r;
 		}
 	}
+	take_arrivals(collector, job, report->node, part);
 	if (node->complete != part->complete) {
 		node->complete = part->complete;
 		job->changed = true;

@@ -74,9 +74,15 @@ static int add_job(const struct hk_collector *collector, const struct hk_leaf_re
 	part->from = job;
 	part->job = *hk_outbox_state(job);
 	part->job.n_rules = part->job.n_nodes = part->job.n_agreements = 0;
+	part->job.waits = NULL;
 	part->message.job = &part->job;
 	part->message.id = part->job.upstream_id;
 	part->message.complete = hk_outbox_all_sent(job) && !head->clock_awaited;
+	if (job->job) {
+		hk_leaf_arrivals_take(&job->arrivals, job->job);
+	}
+	part->message.arrivals = job->arrivals.list;
+	part->message.n_arrivals = job->arrivals.count;
 	report->list[report->message.n_jobs++] = &part->message;
 	return add_processes(collector, report, part, bytes);
 }
@@ -148,6 +154,7 @@ void hk_leaf_report_fini(struct hk_leaf_report *report, bool sent)
 			part->processes[j]->unsent |= !sent;
 		}
 		if (sent) {
+			hk_leaf_arrivals_fini(&part->from->arrivals);
 			part->from->announced = true;
 			part->from->complete_sending = part->message.complete;
 		}

@@ -133,6 +133,7 @@ static void job_free(struct hk_outbox *outbox, struct hk_outbox_job *job)
 {
 	struct hk_outbox_process *process, *next;
 	hk_outbox_unload(job);
+	hk_leaf_arrivals_fini(&job->arrivals);
 	DL_FOREACH_SAFE(job->processes, process, next)
 	{
 		HASH_DEL(outbox->processes, process);
@@ -259,6 +260,7 @@ void hk_outbox_close(struct hk_outbox *outbox, const struct hk_collector *collec
 	if (!job->outgoing) {
 		return;
 	}
+	hk_leaf_arrivals_take(&job->outgoing->arrivals, job);
 	job->outgoing->state = copy_state(job->state);
 	job->outgoing->job = NULL;
 	if (!job->outgoing->state) {

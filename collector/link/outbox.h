@@ -14,6 +14,7 @@
 
 #include "base/rundir.h"
 #include "chunk/read/file.h"
+#include "collector/link/leaf_arrivals.h"
 #include "collector/link/uplink.h"
 #include "collector/model/process.h"
 
@@ -62,6 +63,7 @@ struct hk_outbox_job {
 	bool unnoted;		  /* closed, and the run directory does not say what it is now */
 	uint32_t control_changes; /* of the root's, that are in force here */
 	uint64_t complete_ns;	  /* monotonic: since when */
+	struct hk_leaf_arrivals arrivals; /* that the next report sends */
 };
 
 struct hk_outbox {

@@ -17,6 +17,7 @@
 struct hk_account;
 struct hk_collector;
 struct hk_job;
+struct hk_matcher;
 struct hk_outbox_job;
 struct hk_process;
 struct hk_statistics;
@@ -51,6 +52,7 @@ struct hk_job {
 	uint64_t close_tried_ns; /* monotonic, of that attempt */
 	struct hk_outbox_job *outgoing; /* on a leaf */
 	struct hk_account *account;	/* that opened it; NULL: this machine, or not known */
+	struct hk_matcher *matcher;	/* of collectives; NULL: none yet, or a leaf's */
 	uint64_t agreed;  /* number of the rows that were compared last: lifecycle/job_sum.c */
 	uint64_t beat_ns; /* monotonic: last beat, which shows other nodes that this one lives */
 	struct hk_aggregate *aggregate; /* of a closed one, for a while: metrics/page.h */

@@ -14,6 +14,7 @@
 
 #define HK_UID_BYTES 16u
 
+struct hk_arrivals;
 struct hk_attachment;
 struct hk_job;
 struct hk_remote;
@@ -34,6 +35,7 @@ struct hk_process {
 	struct hk_process *pid_prev, *pid_next; /* of the same pid */
 	Hk__Process *state;	       /* newest values; what snapshots and frames are made of */
 	struct hk_attachment *segment; /* NULL: no segment is attached */
+	struct hk_arrivals *arrivals;  /* collective calls to match; NULL: it had no segment */
 	struct hk_remote
 	    *remote; /* for a process of another node, which has no segment; NULL: of this node */
 	struct hk_upload upload;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/arrival/arrivals.h"
 #include "collector/job/disk_reserve.h"
 #include "collector/memory/ledger.h"
 #include "collector/model/attachment.h"
@@ -176,6 +177,9 @@ static int seal_some(struct hk_process *process, uint64_t limit_bytes, bool *ret
 	}
 	r = read_runs(process, &survey, limit_bytes, ret_all);
 	hk_spool_account(process->segment->spool);
+	if (survey.lost > 0 || hk_spool_dropped(process->segment->spool) > 0) {
+		hk_arrivals_doubt(process->arrivals, HK_DOUBT_LOST);
+	}
 	uint64_t used = hk_spool_bytes(process->segment->spool);
 	/* Records read before the segment proved damaged are kept. */
 	int flushed = hk_spool_flush(process->segment->spool, survey.lost,
@@ -203,7 +207,7 @@ static int seal_some(struct hk_process *process, uint64_t limit_bytes, bool *ret
 
 int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
 {
-	bool all;
+	bool all = false;
 	uint64_t before = hk_spool_records(process->segment->spool);
 	uint64_t limit =
 	    hk_spool_bytes(process->segment->spool) + hk_retention_room(collector, process->job);
@@ -211,6 +215,9 @@ int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
 	do {
 		r = seal_some(process, limit, &all);
 	} while (r == 0 && process->exited && !all);
+	if (all && process->exited) {
+		hk_arrivals_end(process->arrivals);
+	}
 	uint64_t after = hk_spool_records(process->segment->spool);
 	collector->drained_records += after > before ? after - before : 0;
 	process->job->grown |= after > before;

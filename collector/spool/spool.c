@@ -29,6 +29,7 @@ struct hk_spool {
 	struct hk_reader *reader;
 	struct hk_ledger *ledger;
 	struct hk_rows *rows;
+	struct hk_arrivals *arrivals;
 	bool begun;	/* a chunk is being written */
 	bool accounted; /* `dropped` is known already */
 	uint64_t end_bytes, held_bytes;
@@ -127,6 +128,7 @@ int hk_spool_open(const struct hk_spool_options *options, struct hk_spool **ret_
 	spool->reader = options->reader;
 	spool->ledger = options->ledger;
 	spool->rows = options->rows;
+	spool->arrivals = options->arrivals;
 	memcpy(spool->uid, options->uid, UID_BYTES);
 	struct hk_chunk_options chunk_options = {.ticks_per_ns = options->ticks_per_ns,
 						 .names = options->names};
@@ -151,6 +153,9 @@ int hk_spool_open(const struct hk_spool_options *options, struct hk_spool **ret_
 	}
 	if (r < 0) {
 		goto error;
+	}
+	if (hk_reader_records(spool->reader) > 0) {
+		hk_arrivals_doubt(spool->arrivals, HK_DOUBT_RESTART);
 	}
 	*ret_spool = spool;
 	return 0;
@@ -316,11 +321,11 @@ static int put_chunked(struct hk_spool *spool, const struct hk_run *run, uint64_
 	return r;
 }
 
-/* ---- records into ledger and rows ---- */
+/* ---- records into ledger, rows and arrivals ---- */
 
 /* The parts that a run is of interest to. */
 struct wants {
-	bool ledger, rows;
+	bool ledger, rows, arrivals;
 };
 
 /* Passes the first COUNT words of RUN to the parts of WANTS. */
@@ -357,6 +362,7 @@ static int show(struct hk_spool *spool, const struct hk_run *run, size_t count,
 		hk_record_take_stack(&record);
 		int r = wants->ledger ? hk_ledger_add(spool->ledger, &record) : 0;
 		r = r < 0 || !wants->rows ? r : hk_rows_add(spool->rows, &record);
+		r = r < 0 || !wants->arrivals ? r : hk_arrivals_add(spool->arrivals, &record);
 		if (r < 0) {
 			return r;
 		}
@@ -373,8 +379,9 @@ int hk_spool_put(struct hk_spool *spool, const struct hk_run *run, uint64_t lost
 	const struct wants wants = {
 	    .ledger = run->stream != HK_STREAM_CALLS,
 	    .rows = run->stream != HK_STREAM_MEMORY && hk_rows_wanted(spool->rows),
+	    .arrivals = run->stream == HK_STREAM_CALLS && hk_arrivals_wanted(spool->arrivals),
 	};
-	if (wants.ledger || wants.rows) {
+	if (wants.ledger || wants.rows || wants.arrivals) {
 		int shown = show(spool, run, *ret_taken, &wants);
 		r = r < 0 ? r : shown;
 	}

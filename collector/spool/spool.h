@@ -20,6 +20,7 @@
 #include "chunk/codec/writer.h"
 #include "chunk/read/front.h"
 #include "collector/agreement/rows.h"
+#include "collector/arrival/arrivals.h"
 #include "collector/memory/ledger.h"
 #include "ring/reader.h"
 
@@ -32,6 +33,7 @@ struct hk_spool_options {
 	struct hk_ledger
 	    *ledger;	      /* gets the records of the file and of every run; kept by reference */
 	struct hk_rows *rows; /* gets the records of every run; kept by reference */
+	struct hk_arrivals *arrivals; /* the same */
 	struct hk_chunk_names names;
 	double ticks_per_ns;
 	bool brought; /* what was in a file that is gone is on a root */

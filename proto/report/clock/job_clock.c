@@ -139,6 +139,14 @@ static const Hk__ClockMap *usable_map(const Hk__Job *job, const Hk__Node *node)
 	return map;
 }
 
+bool hk_report_clock_map(const Hk__Job *job, const Hk__Process *process,
+			 const Hk__ClockMap **ret_map)
+{
+	*ret_map =
+	    process->node.len > 0 ? usable_map(job, hk_report_clock_node(job, process)) : NULL;
+	return process->node.len == 0 || *ret_map;
+}
+
 static const Hk__ClockMap *map_of(const Hk__Job *job, const Hk__Process *process,
 				  struct hk_report_map_memory *memory)
 {
@@ -216,6 +224,18 @@ static __int128 elapsed(const struct hk_report_clock *clock, uint64_t ticks)
 {
 	__int128 distance = (__int128)ticks - (__int128)clock->ticks;
 	return (distance * (__int128)clock->tick_ns_q32) >> 32;
+}
+
+int64_t hk_report_clock_monotonic_ns(const Hk__Process *process, uint64_t ticks)
+{
+	struct hk_report_clock clock = {.tick_ns_q32 = refined_q32(process)};
+
+	if (!process->start) {
+		return 0;
+	}
+	clock.ticks = process->start->ticks;
+	clock.node_ns = (int64_t)process->start->monotonic_ns;
+	return hk_report_clock_node_ns(&clock, ticks);
 }
 
 int64_t hk_report_clock_node_ns(const struct hk_report_clock *clock, uint64_t ticks)

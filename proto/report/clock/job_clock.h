@@ -41,6 +41,10 @@ int hk_report_clock_all(const Hk__Snapshot *snapshot, struct hk_report_clock **r
  * `ticks` grow. */
 int64_t hk_report_clock_ns(const struct hk_report_clock *clock, uint64_t ticks);
 
+/* Returns `ticks` of PROCESS on the monotonic clock of its node, in ns, by its newest anchors; 0
+ * without anchors. */
+int64_t hk_report_clock_monotonic_ns(const Hk__Process *process, uint64_t ticks);
+
 /* Returns `ticks` on the monotonic clock of the process's node, in ns. */
 int64_t hk_report_clock_node_ns(const struct hk_report_clock *clock, uint64_t ticks);
 
@@ -56,6 +60,11 @@ size_t hk_report_clock_nodes(const Hk__Snapshot *snapshot);
 /* Returns the node of PROCESS, or NULL if that is the node of the collector that keeps the job or
  * JOB does not list it. */
 const Hk__Node *hk_report_clock_node(const Hk__Job *job, const Hk__Process *process);
+
+/* Returns whether times of PROCESS's node can be converted to the clock of JOB's root, and sets
+ * *RET_MAP to its map, or to NULL if it is the root's own node. */
+bool hk_report_clock_map(const Hk__Job *job, const Hk__Process *process,
+			 const Hk__ClockMap **ret_map);
 
 /* Caches the map of the last process, as processes of a node mostly follow each other. Zero it
  * first. */

@@ -19,6 +19,7 @@
 #include "report/findings/mpi_findings.h"
 #include "report/findings/node_findings.h"
 #include "report/findings/processor_findings.h"
+#include "report/findings/wait_findings.h"
 #include "report/model/domains.h"
 #include "ring/segment.h"
 #include "text/name.h"
@@ -381,6 +382,7 @@ int hk_findings_init_urgent(struct hk_findings *findings, const struct hk_report
 	hk_death_add(findings, report);
 	int r = hk_hang_add(findings, report);
 	hk_findings_add_agreements(report, findings);
+	hk_findings_add_awaited(report, findings);
 	r = r ? r : findings->error;
 	if (r < 0) {
 		hk_findings_fini(findings);
@@ -407,6 +409,8 @@ int hk_findings_init(struct hk_findings *findings, const struct hk_report *repor
 	hk_findings_add_agreements(report, findings);
 	r = r == 0 && report->rank_count > 1 ? hk_balance_add(findings, report, &groups) : r;
 	hk_findings_add_mpi(report, &groups, findings);
+	hk_findings_add_awaited(report, findings);
+	hk_findings_add_skew(report, findings);
 	hk_findings_add_processors(report, findings);
 	hk_findings_add_growth(report, findings);
 	time_add(findings, report, &groups);

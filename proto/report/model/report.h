@@ -279,6 +279,38 @@ struct hk_report_agreement {
 	const char *confidence;	  /* "high", "medium"; static */
 };
 
+#define HK_REPORT_LATE 8u
+
+/* What the others waited for one rank. */
+struct hk_report_late {
+	int32_t rank;
+	uint64_t times, wait_ns, longest_ns;
+};
+
+/* Waits in the calls of one collective on one communicator, as matched while the job ran. */
+struct hk_report_wait {
+	const char *function;
+	uint64_t comm;	      /* stable hash of the communicator */
+	uint64_t collectives; /* matched */
+	uint64_t together;    /* of these: the skew does not exceed the error of the clocks */
+	uint64_t wait_ns;     /* over all ranks */
+	uint64_t skew_ns, longest_skew_ns; /* first to last entry; the sum, and the longest */
+	uint64_t error_ns;		   /* largest error of a difference of two entries */
+	struct hk_report_late late[HK_REPORT_LATE]; /* the most awaited ranks first */
+	size_t late_count;
+};
+
+/* How much was matched while the job ran. */
+struct hk_report_matching {
+	uint64_t collectives;		       /* matched */
+	uint64_t doubtful, incomplete, unsure; /* contradict each other; not all ranks; no number */
+	uint64_t late, dropped, clockless;     /* calls: too late, without room, without a clock */
+	uint64_t other_ns;		       /* waits that no row has */
+	uint32_t open;			       /* collectives that wait for ranks */
+	const char *doubt;		       /* first reason for `unsure`; static; NULL: none */
+	int32_t doubt_rank;
+};
+
 /* A node that sends its part of the job to the root. */
 struct hk_report_node {
 	const char *host;
@@ -329,6 +361,9 @@ struct hk_report {
 	size_t transfer_count;
 	struct hk_report_agreement *agreements; /* in the order of their first report */
 	size_t agreement_count;
+	struct hk_report_wait *waits; /* the longest first */
+	size_t wait_count;
+	struct hk_report_matching matching;
 	struct hk_report_node *nodes; /* in the order they first reported; empty without a root */
 	size_t node_count;
 	struct hk_report_strings strings; /* owns the texts */

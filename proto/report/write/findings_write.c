@@ -205,6 +205,23 @@ static void quality_write(const struct hk_findings *findings, FILE *output)
 	}
 }
 
+/* Writes how far apart the ranks enter collectives. */
+static void waits_write(const struct hk_findings *findings, FILE *output)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct hk_finding *finding = &findings->list[i];
+		if (finding->topic == HK_TOPIC_WAITS && finding->weight == HK_WEIGHT_FACT) {
+			fputs(any ? "  - " : "Collectives so far:\n  - ", output);
+			wrap(finding->text, 4, output);
+			lines_write(finding->evidence, output);
+			any = true;
+		}
+	}
+	fputs(any ? "\n" : "", output);
+}
+
 int hk_findings_write_text(const struct hk_findings *findings, const struct hk_report *report,
 			   const struct hk_report_style *style, FILE *output)
 {
@@ -220,6 +237,7 @@ int hk_findings_write_text(const struct hk_findings *findings, const struct hk_r
 	if (number == 0) {
 		fputs("Nothing stands out.\n\n", output);
 	}
+	waits_write(findings, output);
 	quality_write(findings, output);
 	return ferror(output) ? -EIO : 0;
 }

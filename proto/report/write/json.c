@@ -219,6 +219,44 @@ static json_t *agreement_json(const void *at)
 			 divergence_json(row));
 }
 
+static json_t *late_json(const struct hk_report_wait *wait)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < wait->late_count; i++) {
+		const struct hk_report_late *late = &wait->late[i];
+		json_array_append_new(list, json_pack("{s:i, s:o, s:o, s:o}", "rank",
+						      (int)late->rank, "times", number(late->times),
+						      "wait_ns", number(late->wait_ns),
+						      "longest_ns", number(late->longest_ns)));
+	}
+	return list;
+}
+
+static json_t *wait_json(const void *at)
+{
+	const struct hk_report_wait *wait = at;
+	char comm[20];
+
+	snprintf(comm, sizeof(comm), "%016" PRIx64, wait->comm);
+	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "function",
+			 text(wait->function), "communicator", comm, "collectives",
+			 number(wait->collectives), "together", number(wait->together), "wait_ns",
+			 number(wait->wait_ns), "skew_ns", number(wait->skew_ns), "longest_skew_ns",
+			 number(wait->longest_skew_ns), "clock_error_ns", number(wait->error_ns),
+			 "awaited", late_json(wait));
+}
+
+static json_t *matching_json(const struct hk_report_matching *matching)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "collectives",
+			 number(matching->collectives), "contradicting", number(matching->doubtful),
+			 "incomplete", number(matching->incomplete), "unnumbered",
+			 number(matching->unsure), "late_calls", number(matching->late),
+			 "dropped_calls", number(matching->dropped), "clockless_calls",
+			 number(matching->clockless), "open", number(matching->open));
+}
+
 static json_t *node_json(const void *row)
 {
 	return hk_report_node_json(row);
@@ -360,6 +398,11 @@ static int members(const struct hk_report *report, FILE *output, size_t limit, b
 	r = r ? r : ARRAY("nccl", report->transfers, report->transfer_count, transfer_json);
 	r = r ? r
 	      : ARRAY("agreements", report->agreements, report->agreement_count, agreement_json);
+	r = r ? r : ARRAY("waits", report->waits, report->wait_count, wait_json);
+	if (r == 0) {
+		fputs(",\n\"matching\": ", output);
+		r = dump(matching_json(&report->matching), output);
+	}
 	r = r ? r : ARRAY("nodes", report->nodes, report->node_count, node_json);
 	return r == 0 && !ferror(output) ? 0 : -EIO;
 }

@@ -1,0 +1,598 @@
+#include "collector/arrival/matcher.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/arrival/matcher_tables.h"
+#include "hooks/hook.h"
+#include "report/clock/clock_map.h"
+#include "report/wait/doubt.h"
+
+#define ENTRY_PARTS 4u		       /* places that an entry takes beside its parts */
+#define NAME_BYTES 128u		       /* of a function */
+#define FIRST_CAPACITY 4u	       /* of an entry of a communicator whose ranks are not known */
+#define LONGEST_NS (UINT64_C(1) << 61) /* sums of a few do not overflow */
+
+/* ---- tables ---- */
+
+struct hk_matcher *hk_matcher_free(struct hk_matcher *matcher)
+{
+	struct hk_matcher_entry *entry, *next_entry;
+	struct hk_matcher_comm *comm, *next_comm;
+	struct hk_matcher_member *member, *next_member;
+	struct hk_matcher_kind *kind;
+
+	if (!matcher) {
+		return NULL;
+	}
+	HASH_ITER (hh, matcher->entries, entry, next_entry) {
+		HASH_DEL(matcher->entries, entry);
+		free(entry->parts);
+		free(entry);
+	}
+	HASH_ITER (hh, matcher->comms, comm, next_comm) {
+		HASH_ITER (hh, comm->members, member, next_member) {
+			HASH_DEL(comm->members, member);
+			free(member);
+		}
+		HASH_DEL(matcher->comms, comm);
+		free(comm);
+	}
+	while ((kind = matcher->kinds)) {
+		matcher->kinds = kind->next;
+		free(kind->function);
+		free(kind->next_number);
+		free(kind->late);
+		free(kind);
+	}
+	free(matcher);
+	return NULL;
+}
+
+static struct hk_matcher_comm *comm_of(struct hk_matcher *matcher, uint64_t number)
+{
+	struct hk_matcher_comm *comm;
+
+	HASH_FIND(hh, matcher->comms, &number, sizeof(number), comm);
+	if (comm || HASH_COUNT(matcher->comms) >= HK_MATCHER_COMMS ||
+	    !(comm = calloc(1, sizeof(*comm)))) {
+		return comm;
+	}
+	comm->comm = number;
+	comm->expected =
+	    number == HK_COMM_WORLD && matcher->world > 0 ? (uint32_t)matcher->world : 0;
+	HASH_ADD(hh, matcher->comms, comm, sizeof(comm->comm), comm);
+	if (!comm->hh.tbl) {
+		free(comm);
+		return NULL;
+	}
+	return comm;
+}
+
+static struct hk_matcher_member *member_of(struct hk_matcher_comm *comm, int32_t rank)
+{
+	struct hk_matcher_member *member;
+
+	HASH_FIND(hh, comm->members, &rank, sizeof(rank), member);
+	if (member || !(member = calloc(1, sizeof(*member)))) {
+		return member;
+	}
+	member->rank = rank;
+	member->index = HASH_COUNT(comm->members);
+	HASH_ADD(hh, comm->members, rank, sizeof(member->rank), member);
+	if (!member->hh.tbl) {
+		free(member);
+		return NULL;
+	}
+	return member;
+}
+
+static struct hk_matcher_kind *kind_of(struct hk_matcher *matcher, uint64_t number,
+				       const char *function)
+{
+	struct hk_matcher_kind *kind = matcher->kinds;
+
+	while (kind && (kind->comm->comm != number || strcmp(kind->function, function) != 0)) {
+		kind = kind->next;
+	}
+	if (kind || matcher->kind_count >= HK_MATCHER_KINDS || number == 0 ||
+	    strlen(function) >= NAME_BYTES || hk_wait_pattern_of(function) == HK_WAIT_NONE) {
+		return kind;
+	}
+	kind = calloc(1, sizeof(*kind));
+	struct hk_matcher_comm *comm = kind ? comm_of(matcher, number) : NULL;
+	char *name = comm ? strdup(function) : NULL;
+	if (!name) {
+		free(kind);
+		return NULL;
+	}
+	kind->comm = comm;
+	kind->function = name;
+	kind->pattern = hk_wait_pattern_of(function);
+	kind->next = matcher->kinds;
+	matcher->kinds = kind;
+	matcher->kind_count++;
+	return kind;
+}
+
+/* Makes room for the member of KIND with INDEX. Returns false without it. */
+static bool member_room(struct hk_matcher *matcher, struct hk_matcher_kind *kind, uint32_t index)
+{
+	size_t room = kind->room ? kind->room : 8;
+
+	while (room <= index) {
+		room *= 2;
+	}
+	if (index < kind->room) {
+		return true;
+	}
+	if (matcher->members + room - kind->room > HK_MATCHER_MEMBERS) {
+		return false;
+	}
+	uint64_t *numbers = reallocarray(kind->next_number, room, sizeof(*numbers));
+	kind->next_number = numbers ? numbers : kind->next_number;
+	struct hk_matcher_late *late =
+	    numbers ? reallocarray(kind->late, room, sizeof(*late)) : NULL;
+	if (!late) {
+		return false;
+	}
+	kind->late = late;
+	memset(numbers + kind->room, 0, (room - kind->room) * sizeof(*numbers));
+	memset(late + kind->room, 0, (room - kind->room) * sizeof(*late));
+	matcher->members += room - kind->room;
+	kind->room = room;
+	return true;
+}
+
+static void seed(struct hk_matcher *matcher, const Hk__WaitSum *sum)
+{
+	struct hk_matcher_kind *kind = kind_of(matcher, sum->comm, sum->function);
+
+	if (!kind) {
+		matcher->other_ns += sum->wait_ns;
+		return;
+	}
+	kind->collectives = sum->collectives;
+	kind->together = sum->together;
+	kind->wait_ns = sum->wait_ns;
+	kind->skew_ns = sum->skew_ns;
+	kind->longest_skew_ns = sum->longest_skew_ns;
+	kind->error_ns = sum->error_ns;
+	for (size_t i = 0; i < sum->n_late && i < HK_MATCHER_LATE; i++) {
+		const Hk__LateRank *late = sum->late[i];
+		struct hk_matcher_member *member =
+		    late->rank >= 0 ? member_of(kind->comm, late->rank) : NULL;
+		if (member && member_room(matcher, kind, member->index)) {
+			kind->late[member->index] = (struct hk_matcher_late){
+			    late->rank, late->times, late->wait_ns, late->longest_ns};
+		}
+	}
+}
+
+struct hk_matcher *hk_matcher_new(size_t parts, const Hk__Waits *before)
+{
+	struct hk_matcher *matcher = calloc(1, sizeof(*matcher));
+
+	if (!matcher) {
+		return NULL;
+	}
+	matcher->parts_most = parts;
+	matcher->doubt_rank = -1;
+	for (size_t i = 0; before && i < before->n_sums && i < HK_MATCHER_SUMS; i++) {
+		seed(matcher, before->sums[i]);
+	}
+	if (before) {
+		matcher->collectives = before->collectives;
+		matcher->doubtful = before->doubtful;
+		matcher->incomplete = before->incomplete;
+		matcher->late = before->late;
+		matcher->unsure = before->unsure;
+		matcher->dropped = before->dropped;
+		matcher->clockless = before->clockless;
+		matcher->other_ns += before->other_ns;
+		matcher->doubt = before->doubt;
+		matcher->doubt_rank = before->doubt_rank;
+	}
+	return matcher;
+}
+
+/* ---- sums ---- */
+
+/* Adds the skew of a collective: from its first entry to its last one. */
+static void add_skew(struct hk_matcher_kind *kind, const struct hk_wait_parts *parts)
+{
+	const struct hk_wait_part *first = parts->list, *last = parts->list;
+
+	for (size_t i = 1; i < parts->count; i++) {
+		first = parts->list[i].start_ns < first->start_ns ? &parts->list[i] : first;
+		last = parts->list[i].start_ns > last->start_ns ? &parts->list[i] : last;
+	}
+	uint64_t skew_ns = last->start_ns - first->start_ns;
+	uint64_t error_ns = first->error_ns + last->error_ns;
+	kind->error_ns = error_ns > kind->error_ns ? error_ns : kind->error_ns;
+	if (skew_ns <= error_ns) {
+		kind->together++;
+		return;
+	}
+	kind->skew_ns += skew_ns;
+	kind->longest_skew_ns = skew_ns > kind->longest_skew_ns ? skew_ns : kind->longest_skew_ns;
+}
+
+/* Adds what the ranks waited in a collective that is complete. */
+static void add_waits(struct hk_matcher *matcher, struct hk_matcher_entry *entry)
+{
+	struct hk_matcher_kind *kind = entry->kind;
+	const struct hk_wait_parts parts = {kind->pattern, entry->parts, entry->count};
+	const struct hk_wait_part *awaited = hk_wait_awaited(&parts);
+	struct hk_matcher_member *member = NULL;
+	uint64_t wait_ns = 0;
+
+	if (entry->count < 2) {
+		return;
+	}
+	matcher->collectives++;
+	kind->collectives++;
+	if (!awaited || hk_wait_contradicts(&parts, awaited)) {
+		matcher->doubtful += awaited != NULL;
+		return;
+	}
+	add_skew(kind, &parts);
+	HASH_FIND(hh, kind->comm->members, &awaited->rank, sizeof(awaited->rank), member);
+	struct hk_matcher_late *late = &kind->late[member->index];
+	for (size_t i = 0; i < parts.count; i++) {
+		uint64_t ns = hk_wait_of(parts.pattern, &parts.list[i], awaited);
+		wait_ns += ns;
+		late->longest_ns = ns > late->longest_ns ? ns : late->longest_ns;
+	}
+	kind->wait_ns += wait_ns;
+	late->rank = awaited->rank;
+	late->wait_ns += wait_ns;
+	late->times += wait_ns > 0;
+}
+
+/* ---- the window ---- */
+
+static void drop(struct hk_matcher *matcher, struct hk_matcher_entry *entry)
+{
+	matcher->parts -= entry->capacity + ENTRY_PARTS;
+	HASH_DEL(matcher->entries, entry);
+	free(entry->parts);
+	free(entry);
+}
+
+static void push_out(struct hk_matcher *matcher, struct hk_matcher_entry *entry)
+{
+	uint64_t floor = entry->key.number + 1;
+
+	entry->kind->floor = floor > entry->kind->floor ? floor : entry->kind->floor;
+	matcher->incomplete++;
+	drop(matcher, entry);
+}
+
+/* Pushes out the oldest entries but KEPT until WANTED places are free. Returns whether they are. */
+static bool make_room(struct hk_matcher *matcher, size_t wanted,
+		      const struct hk_matcher_entry *kept)
+{
+	struct hk_matcher_entry *entry = matcher->entries;
+
+	while (entry && matcher->parts + wanted > matcher->parts_most) {
+		struct hk_matcher_entry *next = entry->hh.next;
+		if (entry != kept) {
+			push_out(matcher, entry);
+		}
+		entry = next;
+	}
+	return matcher->parts + wanted <= matcher->parts_most;
+}
+
+static struct hk_matcher_entry *find_entry(const struct hk_matcher *matcher,
+					   const struct hk_matcher_kind *kind, uint64_t number)
+{
+	struct hk_matcher_entry *entry, like = {.key = {kind, number}};
+
+	HASH_FIND(hh, matcher->entries, &like.key, sizeof(like.key), entry);
+	return entry;
+}
+
+/* Returns a new entry, or NULL without memory or room. */
+static struct hk_matcher_entry *make_entry(struct hk_matcher *matcher, struct hk_matcher_kind *kind,
+					   uint64_t number)
+{
+	uint32_t expected = kind->comm->expected;
+	uint32_t capacity = expected ? expected : FIRST_CAPACITY;
+
+	if (!make_room(matcher, capacity + ENTRY_PARTS, NULL)) {
+		return NULL;
+	}
+	struct hk_matcher_entry *entry = calloc(1, sizeof(*entry));
+	if (!entry || !(entry->parts = calloc(capacity, sizeof(*entry->parts)))) {
+		free(entry);
+		return NULL;
+	}
+	entry->kind = kind;
+	entry->key.kind = kind;
+	entry->key.number = number;
+	entry->capacity = capacity;
+	HASH_ADD(hh, matcher->entries, key, sizeof(entry->key), entry);
+	if (!entry->hh.tbl) {
+		free(entry->parts);
+		free(entry);
+		return NULL;
+	}
+	matcher->parts += capacity + ENTRY_PARTS;
+	return entry;
+}
+
+static bool grow(struct hk_matcher *matcher, struct hk_matcher_entry *entry)
+{
+	uint32_t more = entry->capacity;
+
+	if (entry->count < entry->capacity) {
+		return true;
+	}
+	if (more > HK_MATCHER_RANKS || !make_room(matcher, more, entry)) {
+		return false;
+	}
+	struct hk_wait_part *parts =
+	    reallocarray(entry->parts, entry->capacity + more, sizeof(*parts));
+	if (!parts) {
+		return false;
+	}
+	entry->parts = parts;
+	entry->capacity += more;
+	matcher->parts += more;
+	return true;
+}
+
+/* Ends ENTRY if all ranks have entered it. */
+static void settle_entry(struct hk_matcher *matcher, struct hk_matcher_entry *entry)
+{
+	uint32_t expected = entry->kind->comm->expected;
+
+	if (expected > 0 && entry->count >= expected) {
+		add_waits(matcher, entry);
+		drop(matcher, entry);
+	}
+}
+
+/* ---- communicators ---- */
+
+void hk_matcher_set_world(struct hk_matcher *matcher, int32_t ranks)
+{
+	struct hk_matcher_comm *comm;
+	uint64_t number = HK_COMM_WORLD;
+
+	if (ranks > 0 && ranks <= HK_MATCHER_RANKS && ranks != matcher->world) {
+		matcher->world = ranks;
+		HASH_FIND(hh, matcher->comms, &number, sizeof(number), comm);
+		if (comm) {
+			comm->expected = (uint32_t)ranks;
+		}
+	}
+}
+
+/* Takes the ranks of KIND's communicator that were seen as all of its ranks, once enough calls have
+ * begun. */
+static void settle_comm(struct hk_matcher *matcher, struct hk_matcher_kind *kind)
+{
+	struct hk_matcher_comm *comm = kind->comm;
+	struct hk_matcher_entry *entry, *next;
+
+	if (comm->expected > 0 || comm->comm == HK_COMM_WORLD || kind->begun < HK_MATCHER_SETTLED) {
+		return;
+	}
+	comm->expected = HASH_COUNT(comm->members);
+	HASH_ITER (hh, matcher->entries, entry, next) {
+		if (entry->kind->comm == comm) {
+			settle_entry(matcher, entry);
+		}
+	}
+}
+
+/* Begins the calls of COMM again: a process has taken the place of another one. What was under way
+ * is incomplete, and calls of the processes so far are late from now on. */
+static void begin_again(struct hk_matcher *matcher, struct hk_matcher_comm *comm)
+{
+	struct hk_matcher_entry *entry, *next;
+
+	HASH_ITER (hh, matcher->entries, entry, next) {
+		if (entry->kind->comm == comm) {
+			matcher->incomplete++;
+			drop(matcher, entry);
+		}
+	}
+	for (struct hk_matcher_kind *kind = matcher->kinds; kind; kind = kind->next) {
+		if (kind->comm == comm) {
+			kind->begun = kind->floor = 0;
+			memset(kind->next_number, 0, kind->room * sizeof(*kind->next_number));
+		}
+	}
+	for (struct hk_matcher_member *member = comm->members; member; member = member->hh.next) {
+		member->replaced = member->owner != 0;
+	}
+	comm->unsure = false;
+}
+
+/* Returns whether CALLER may speak for MEMBER of COMM. */
+static bool admit(struct hk_matcher *matcher, struct hk_matcher_comm *comm,
+		  struct hk_matcher_member *member, uint64_t owner)
+{
+	if (member->owner == owner) {
+		return !member->replaced;
+	}
+	if (member->owner != 0 && !member->replaced) {
+		begin_again(matcher, comm);
+	}
+	member->owner = owner;
+	member->replaced = false;
+	return true;
+}
+
+/* Notes that later calls of CALLER are not numbered: collectives with it are not matched. */
+static void note_doubt(struct hk_matcher *matcher, const struct hk_matcher_caller *caller,
+		       uint32_t doubt)
+{
+	struct hk_matcher_comm *world = comm_of(matcher, HK_COMM_WORLD);
+	struct hk_matcher_member *member =
+	    world && caller->rank < matcher->world ? member_of(world, caller->rank) : NULL;
+
+	if (member) {
+		admit(matcher, world, member, caller->owner);
+	}
+	for (struct hk_matcher_comm *comm = matcher->comms; comm; comm = comm->hh.next) {
+		HASH_FIND(hh, comm->members, &caller->rank, sizeof(caller->rank), member);
+		comm->unsure |= member && member->owner == caller->owner && !member->replaced;
+	}
+	if (matcher->doubt == HK_DOUBT_NONE) {
+		matcher->doubt = doubt;
+		matcher->doubt_rank = caller->rank;
+	}
+}
+
+/* ---- messages ---- */
+
+/* A kind of a message, and its caller there. KIND is NULL if there is no room for it. */
+struct place {
+	struct hk_matcher_kind *kind;
+	const struct hk_matcher_member *member;
+	bool late;
+};
+
+static bool is_valid(const Hk__Arrivals *message)
+{
+	size_t count = message->n_kind;
+
+	if (message->n_number != count || message->n_enter_ns != count ||
+	    message->n_duration_ns != count || message->n_comm != message->n_function ||
+	    message->n_comm > HK_MATCHER_KINDS) {
+		return false;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (message->kind[i] / 2 >= message->n_comm) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static struct place find_place(struct hk_matcher *matcher, const struct hk_matcher_caller *caller,
+			       uint64_t comm, const char *function)
+{
+	struct place place = {.kind = kind_of(matcher, comm, function)};
+	struct hk_matcher_member *member =
+	    place.kind ? member_of(place.kind->comm, caller->rank) : NULL;
+
+	if (!member || !member_room(matcher, place.kind, member->index)) {
+		place.kind = NULL;
+		return place;
+	}
+	place.member = member;
+	place.late = !admit(matcher, place.kind->comm, member, caller->owner);
+	return place;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct hk_wait_part make_part(const struct hk_matcher_caller *caller, int64_t enter_ns,
+				     uint64_t duration_ns)
+{
+	struct hk_wait_part part = {.rank = caller->rank};
+
+	part.start_ns = (uint64_t)enter_ns;
+	if (caller->map) {
+		int64_t root_ns = hk_report_map_root_ns(caller->map, enter_ns);
+		part.start_ns = root_ns > 0 ? least((uint64_t)root_ns, LONGEST_NS) : 0;
+		part.error_ns = least(hk_report_map_error(caller->map, enter_ns, enter_ns).bound_ns,
+				      LONGEST_NS);
+	}
+	part.end_ns = part.start_ns + least(duration_ns, LONGEST_NS);
+	return part;
+}
+
+/* Adds one call, whose time is valid. */
+static int add(struct hk_matcher *matcher, const struct place *place, uint64_t number,
+	       const struct hk_wait_part *part)
+{
+	struct hk_matcher_kind *kind = place->kind;
+	uint64_t *next_number = &kind->next_number[place->member->index];
+
+	if (place->late || number < *next_number || number < kind->floor) {
+		matcher->late++;
+		return 0;
+	}
+	*next_number = number + 1;
+	bool first = number >= kind->begun;
+	kind->begun = first ? number + 1 : kind->begun;
+	if (kind->comm->unsure) {
+		matcher->unsure += first;
+		return 0;
+	}
+	struct hk_matcher_entry *entry = find_entry(matcher, kind, number);
+	entry = entry ? entry : make_entry(matcher, kind, number);
+	if (!entry || !grow(matcher, entry)) {
+		matcher->dropped++;
+		return 0;
+	}
+	entry->parts[entry->count++] = *part;
+	settle_entry(matcher, entry);
+	settle_comm(matcher, kind);
+	return 0;
+}
+
+static bool is_outside(const struct hk_matcher *matcher, const struct hk_matcher_caller *caller,
+		       uint64_t comm)
+{
+	return comm == HK_COMM_WORLD && matcher->world > 0 && caller->rank >= matcher->world;
+}
+
+static void add_calls(struct hk_matcher *matcher, const struct hk_matcher_caller *caller,
+		      const Hk__Arrivals *message, const struct place *places)
+{
+	uint64_t enter_ns = 0;
+
+	for (size_t i = 0; i < message->n_kind; i++) {
+		const struct place *place = &places[message->kind[i] / 2];
+		enter_ns += (uint64_t)message->enter_ns[i];
+		if (!place->kind || enter_ns >= LONGEST_NS || message->number[i] >= LONGEST_NS) {
+			matcher->dropped++;
+			continue;
+		}
+		if (!caller->has_clock) {
+			matcher->clockless++;
+			continue;
+		}
+		struct hk_wait_part part =
+		    make_part(caller, (int64_t)enter_ns, message->duration_ns[i]);
+		part.is_root = message->kind[i] % 2;
+		add(matcher, place, message->number[i], &part);
+	}
+}
+
+int hk_matcher_take(struct hk_matcher *matcher, const struct hk_matcher_caller *caller,
+		    const Hk__Arrivals *message)
+{
+	if (!is_valid(message) || caller->rank < 0 || caller->rank >= HK_MATCHER_RANKS) {
+		return -EBADMSG;
+	}
+	struct place *places = calloc(message->n_comm + 1, sizeof(*places));
+	if (!places) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < message->n_comm; i++) {
+		if (!is_outside(matcher, caller, message->comm[i])) {
+			places[i] =
+			    find_place(matcher, caller, message->comm[i], message->function[i]);
+		}
+	}
+	add_calls(matcher, caller, message, places);
+	free(places);
+	matcher->dropped += message->dropped;
+	if (message->doubt != HK_DOUBT_NONE) {
+		note_doubt(matcher, caller, message->doubt);
+	}
+	return 0;
+}

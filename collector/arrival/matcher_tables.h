@@ -1,0 +1,78 @@
+/* matcher_tables.h: the tables of a matcher, for matcher.c and sums.c only. One thread. */
+#ifndef HK_COLLECTOR_ARRIVAL_MATCHER_TABLES_H
+#define HK_COLLECTOR_ARRIVAL_MATCHER_TABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "collector/arrival/matcher.h"
+#include "report/wait/collective_wait.h"
+
+/* A rank in a communicator. */
+struct hk_matcher_member {
+	int32_t rank;
+	uint32_t index; /* from 0 on, in the order of their first calls */
+	uint64_t owner; /* process; 0: none yet */
+	bool replaced;	/* another process has taken its place elsewhere: its calls are late */
+	UT_hash_handle hh;
+};
+
+struct hk_matcher_comm {
+	uint64_t comm;
+	struct hk_matcher_member *members; /* by rank */
+	uint32_t expected;		   /* ranks; 0: not known */
+	bool unsure;			   /* a rank's calls cannot be numbered */
+	UT_hash_handle hh;
+};
+
+/* What the others waited for one rank in calls of one kind. */
+struct hk_matcher_late {
+	int32_t rank;
+	uint64_t times, wait_ns, longest_ns;
+};
+
+/* The calls of one function on one communicator. */
+struct hk_matcher_kind {
+	struct hk_matcher_kind *next;
+	struct hk_matcher_comm *comm;
+	char *function;
+	enum hk_wait_pattern pattern;
+	uint64_t begun; /* one more than the highest number of a call */
+	uint64_t floor; /* calls with lower numbers were pushed out */
+	/* Of each member, by its index. */
+	uint64_t *next_number;
+	struct hk_matcher_late *late;
+	size_t room;
+	/* Sums. */
+	uint64_t collectives, together, wait_ns, skew_ns, longest_skew_ns, error_ns;
+};
+
+/* A collective that not all ranks have entered. */
+struct hk_matcher_entry {
+	struct {
+		const struct hk_matcher_kind *kind;
+		uint64_t number;
+	} key;
+	struct hk_matcher_kind *kind;
+	uint32_t count;
+	struct hk_wait_part *parts; /* in the order of their arrival */
+	uint32_t capacity;
+	UT_hash_handle hh; /* in the order of their first arrivals */
+};
+
+struct hk_matcher {
+	size_t parts_most, parts; /* places that may be, and are taken */
+	size_t members;		  /* over all kinds */
+	struct hk_matcher_comm *comms;
+	struct hk_matcher_kind *kinds;
+	size_t kind_count;
+	struct hk_matcher_entry *entries;
+	int32_t world;
+	uint64_t collectives, doubtful, incomplete, late, unsure, dropped, clockless, other_ns;
+	uint32_t doubt;
+	int32_t doubt_rank;
+};
+
+#endif
