@@ -116,13 +116,25 @@ static int write_json(const struct hk_findings *findings, const struct hk_report
 	return ferror(stdout) ? -EIO : 0;
 }
 
+/* Returns whether FINDINGS say already, from what was matched while the job runs, which rank is
+ * awaited. */
+static bool knows_awaited(const struct hk_findings *findings)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		if (strcmp(findings->list[i].kind, "awaited-rank") == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Adds whom the ranks waited for. Returns 0 or -errno. */
 static int waits_add(const struct hk_job *job, const struct hk_report *report,
 		     struct hk_findings *findings)
 {
 	struct hk_waits waits;
 
-	if (report->rank_count < 2) {
+	if (report->rank_count < 2 || knows_awaited(findings)) {
 		return 0;
 	}
 	int r = hk_waits_read(job->snapshot, job->directory, &waits);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/finding/share.h"
+#include "report/findings/wait_findings.h"
 #include "text/name.h"
 #include "text/quantity.h"
 
@@ -56,22 +57,6 @@ static struct place longest_for(const struct hk_waits *waits, int32_t rank)
 	return *longest;
 }
 
-/* Whether FINDINGS already say why RANK comes late. */
-static bool is_explained(const struct hk_findings *findings, int32_t rank)
-{
-	for (size_t i = 0; i < findings->count; i++) {
-		const struct hk_finding *finding = &findings->list[i];
-		if (finding->rank_count == 1 && finding->ranks[0] == rank &&
-		    (strcmp(finding->kind, "late-rank") == 0 ||
-		     strcmp(finding->kind, "fail-slow") == 0 ||
-		     strcmp(finding->kind, "no-processor") == 0 ||
-		     finding->topic == HK_TOPIC_PROGRESS)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 void hk_wait_findings_add(const struct hk_waits *waits, const struct hk_report *report,
 			  struct hk_findings *findings)
 {
@@ -91,7 +76,7 @@ void hk_wait_findings_add(const struct hk_waits *waits, const struct hk_report *
 	}
 	double least = report->rank_count > 2 ? OF_WAITS_LEAST : OF_WAITS_OF_TWO;
 	if (most < 0 || most_ns < OF_TIME_LEAST * wall_ns || most_ns < least * all_ns ||
-	    is_explained(findings, most)) {
+	    hk_findings_explain_rank(findings, most)) {
 		return;
 	}
 	struct place longest = longest_for(waits, most);

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/wait/pattern.h"
 #include "report/model/strings.h"
+#include "report/wait/pattern.h"
 #include "schema/wire.pb-c.h"
 
 #define HK_WAIT_ROWS 65536u

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <uthash.h>
 
-#include "collector/arrival/matcher.h"
 #include "report/wait/collective_wait.h"
 
 /* A rank in a communicator. */

@@ -6,7 +6,9 @@
  *
  * ROLE: "send", "receive", "root" or "part".
  *
- *     mpi_waits STEPS SEED FILE
+ *     mpi_waits STEPS SEED FILE [RANK MS]
+ *
+ * Given a rank, that one works MS milliseconds longer in each step.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -148,8 +150,10 @@ static void write_notes(int steps, const char *name)
 int main(int argc, char **argv)
 {
 	int steps = argc > 3 ? atoi(argv[1]) : 0;
+	int late = argc > 5 ? atoi(argv[4]) : -1;
+	int64_t more_ns = argc > 5 ? atoi(argv[5]) * INT64_C(1000000) : 0;
 	if (steps <= 0 || steps > STEPS_MOST) {
-		fputs("usage: mpi_waits STEPS SEED FILE\n", stderr);
+		fputs("usage: mpi_waits STEPS SEED FILE [RANK MS]\n", stderr);
 		return 2;
 	}
 	MPI_Init(&argc, &argv);
@@ -158,7 +162,7 @@ int main(int argc, char **argv)
 	srand((unsigned)atoi(argv[2]) * 97 + (unsigned)rank);
 	for (int step = 0; step < steps; step++) {
 		struct note *note = &notes[step];
-		work(rand() % WORK_MOST_NS);
+		work(rand() % WORK_MOST_NS + (rank == late ? more_ns : 0));
 		switch (step % 8) {
 		case 0:
 			message(note, step);

@@ -409,9 +409,9 @@ int hk_findings_init(struct hk_findings *findings, const struct hk_report *repor
 	hk_findings_add_agreements(report, findings);
 	r = r == 0 && report->rank_count > 1 ? hk_balance_add(findings, report, &groups) : r;
 	hk_findings_add_mpi(report, &groups, findings);
+	hk_findings_add_processors(report, findings);
 	hk_findings_add_awaited(report, findings);
 	hk_findings_add_skew(report, findings);
-	hk_findings_add_processors(report, findings);
 	hk_findings_add_growth(report, findings);
 	time_add(findings, report, &groups);
 	peaks_add(findings, report);

@@ -1,8 +1,8 @@
 #include "report/findings/wait_findings.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "hooks/hook.h"
 #include "report/finding/share.h"
@@ -88,6 +88,24 @@ static double all_waits_ns(const struct hk_report *report)
 	return all_ns;
 }
 
+bool hk_findings_explain_rank(const struct hk_findings *findings, int32_t rank)
+{
+	static const char *const kinds[] = {"late-rank", "fail-slow", "no-processor",
+					    "awaited-rank"};
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct hk_finding *finding = &findings->list[i];
+		bool explains = finding->topic == HK_TOPIC_PROGRESS;
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+			explains |= strcmp(finding->kind, kinds[k]) == 0;
+		}
+		if (explains && finding->rank_count == 1 && finding->ranks[0] == rank) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Adds the sums of WAIT as evidence. */
 static void evidence_add(struct hk_findings *findings, const struct hk_report_wait *wait,
 			 int32_t rank)
@@ -114,7 +132,7 @@ void hk_findings_add_awaited(const struct hk_report *report, struct hk_findings 
 	char time[HK_QUANTITY_BYTES];
 
 	if (report->job.closed || !most.longest || most.wait_ns < OF_TIME_LEAST * wall_ns ||
-	    most.wait_ns < least * all_ns) {
+	    most.wait_ns < least * all_ns || hk_findings_explain_rank(findings, most.rank)) {
 		return;
 	}
 	hk_finding_add(findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,

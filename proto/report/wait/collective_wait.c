@@ -38,8 +38,7 @@ bool hk_wait_contradicts(const struct hk_wait_parts *parts, const struct hk_wait
 uint64_t hk_wait_of(enum hk_wait_pattern pattern, const struct hk_wait_part *part,
 		    const struct hk_wait_part *awaited)
 {
-	uint64_t until_ns =
-	    awaited->start_ns < part->end_ns ? awaited->start_ns : part->end_ns;
+	uint64_t until_ns = awaited->start_ns < part->end_ns ? awaited->start_ns : part->end_ns;
 	bool exceeds = until_ns > part->start_ns + part->error_ns + awaited->error_ns;
 
 	return waits_for(pattern, part, awaited) && exceeds ? until_ns - part->start_ns : 0;

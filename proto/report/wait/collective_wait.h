@@ -1,4 +1,5 @@
-/* collective_wait.h: who waited for whom in one collective call, from the times of its parts.
+/* collective_wait.h: how ranks wait for each other in one collective call, from the times of its
+ * parts.
  *
  * The rules for readers of records and for the root of a running job. All times are on one clock.
  * Pure functions, any thread.
