@@ -1,14 +1,15 @@
 /* load: plays the leaves of a large job to a root, through the real messages.
  *
  *   load URL [--ranks N] [--leaves N] [--sites N] [--ticks N] [--period MS] [--calls N] [--times N]
- *            [--job KEY]
+ *            [--job KEY] [--collectives N]
  *
  * Every period each rank has made --calls calls at each of its call sites, --times times each; its
  * leaf reports what has changed, in reports of about a MiB as a leaf's are, one after the other.
  * The first period's reports are about whole processes, the last one's end them and complete the
  * job. Prints one line of JSON: what the root must have (`calls`, `total_ns`, of all sites and
  * ranks together), the bytes sent, how many periods were missed, and the milliseconds that one
- * round of reports took. */
+ * round of reports took. With --collectives, every rank enters so many of MPI_Allreduce in a
+ * period; the last rank is 1 ms late in each, and the others spread over 100 us. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -20,6 +21,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "hooks/hook.h"
 #include "wire/change.h"
 #include "wire/columns.h"
 #include "wire/message.h"
@@ -28,10 +30,14 @@
 #define SPREAD 48u /* buckets that a site's calls fall into */
 #define CALLS_MAX 64u
 #define ANSWER_TIMEOUT_MS 30000
+#define CORNERS 32u /* of a node's clock map */
+#define LATE_NS 1000000u
+#define SPREAD_NS 100000u
+#define BOUND_NS 20000u
 
 struct options {
 	const char *url, *job;
-	unsigned ranks, leaves, sites, ticks, period_ms, calls, times;
+	unsigned ranks, leaves, sites, ticks, period_ms, calls, times, collectives;
 };
 
 struct rank {
@@ -235,6 +241,77 @@ static Hk__Process *make_change(struct load *load, const struct leaf *leaf, unsi
 	return change;
 }
 
+/* The collectives of rank NUMBER in period TICK, which ends at END_NS. */
+static Hk__Arrivals *make_arrivals(struct load *load, const Hk__Process *rank, unsigned number,
+				   unsigned tick, uint64_t end_ns)
+{
+	Hk__Arrivals *arrivals = need(malloc(sizeof(*arrivals)));
+	unsigned count = load->options.collectives;
+	uint64_t period_ns = load->options.period_ms * UINT64_C(1000000), before_ns = 0;
+	hk__arrivals__init(arrivals);
+	arrivals->process = (ProtobufCBinaryData){16, need(malloc(16))};
+	memcpy(arrivals->process.data, rank->uid.data, 16);
+	arrivals->comm = need(calloc(1, sizeof(*arrivals->comm)));
+	arrivals->function = need(calloc(1, sizeof(char *)));
+	arrivals->comm[0] = HK_COMM_WORLD;
+	arrivals->function[0] = need(strdup("MPI_Allreduce"));
+	arrivals->n_comm = arrivals->n_function = 1;
+	arrivals->kind = need(calloc(count, sizeof(*arrivals->kind)));
+	arrivals->number = need(calloc(count, sizeof(*arrivals->number)));
+	arrivals->enter_ns = need(calloc(count, sizeof(*arrivals->enter_ns)));
+	arrivals->duration_ns = need(calloc(count, sizeof(*arrivals->duration_ns)));
+	arrivals->n_kind = arrivals->n_number = arrivals->n_enter_ns = arrivals->n_duration_ns =
+	    count;
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t begun_ns = end_ns - period_ns + i * period_ns / count;
+		uint64_t after_ns =
+		    number + 1 == load->options.ranks ? LATE_NS : draw(load, SPREAD_NS);
+		arrivals->number[i] = (uint64_t)tick * count + i;
+		arrivals->enter_ns[i] = (int64_t)(begun_ns + after_ns - before_ns);
+		arrivals->duration_ns[i] = LATE_NS + SPREAD_NS - after_ns;
+		before_ns = begun_ns + after_ns;
+	}
+	return arrivals;
+}
+
+/* The boot id of this machine, whose clock all nodes of the load have. */
+static void read_boot(uint8_t boot[16])
+{
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+	for (unsigned i = 0; file && i < 16; i++) {
+		unsigned byte;
+		if (fscanf(file, i % 2 == 0 && i >= 4 && i <= 10 ? "-%2x" : "%2x", &byte) != 1) {
+			fail("boot_id", "unreadable");
+		}
+		boot[i] = (uint8_t)byte;
+	}
+	if (!file) {
+		fail("boot_id", strerror(errno));
+	}
+	fclose(file);
+}
+
+/* Fills MAP, of nodes whose clock is the root's but for its error. */
+static void make_map(const struct load *load, Hk__ClockMap *map)
+{
+	static uint64_t monotonic_ns[CORNERS], fit_ns[CORNERS], bound_ns[CORNERS];
+	static int64_t offset_ns[CORNERS];
+	static uint8_t boot[16];
+	read_boot(boot);
+	hk__clock_map__init(map);
+	for (unsigned i = 0; i < CORNERS; i++) {
+		monotonic_ns[i] = load->start_ns + i * UINT64_C(1000000);
+		fit_ns[i] = 1000;
+		bound_ns[i] = BOUND_NS;
+	}
+	map->n_monotonic_ns = map->n_offset_ns = map->n_fit_error_ns = map->n_bound_ns = CORNERS;
+	map->monotonic_ns = monotonic_ns;
+	map->offset_ns = offset_ns;
+	map->fit_error_ns = fit_ns;
+	map->bound_ns = bound_ns;
+	map->root_boot = (ProtobufCBinaryData){sizeof(boot), boot};
+}
+
 /* ---- what a leaf says ---- */
 
 static Hk__Response *ask(struct load *load, struct leaf *leaf, const Hk__Request *request)
@@ -265,10 +342,18 @@ static Hk__Response *ask(struct load *load, struct leaf *leaf, const Hk__Request
 	return (Hk__Response *)response;
 }
 
-/* Sends COUNT changes in one report. */
-static void report(struct load *load, struct leaf *leaf, Hk__Process **changes, size_t count,
-		   bool resume, bool complete)
+/* What one report brings of its ranks. */
+struct bundle {
+	Hk__Process **changes;
+	Hk__Arrivals **arrivals;
+	size_t count, bytes;
+};
+
+/* Sends BUNDLE in one report, and empties it. */
+static void report(struct load *load, struct leaf *leaf, struct bundle *bundle, bool resume,
+		   bool complete)
 {
+	Hk__ClockMap map;
 	Hk__Node node = HK__NODE__INIT;
 	Hk__Job job = HK__JOB__INIT;
 	Hk__LeafJob part = HK__LEAF_JOB__INIT, *parts[] = {&part};
@@ -282,8 +367,14 @@ static void report(struct load *load, struct leaf *leaf, Hk__Process **changes, 
 	job.world_size = (int32_t)load->options.ranks;
 	job.have_exit = complete;
 	part.job = &job;
-	part.processes = changes;
-	part.n_processes = count;
+	part.processes = bundle->changes;
+	part.n_processes = bundle->count;
+	if (load->options.collectives > 0) {
+		make_map(load, &map);
+		node.clock = &map;
+		part.arrivals = bundle->arrivals;
+		part.n_arrivals = bundle->count;
+	}
 	part.complete = complete;
 	message.node = &node;
 	message.jobs = parts;
@@ -301,27 +392,38 @@ static void report(struct load *load, struct leaf *leaf, Hk__Process **changes, 
 		fail("report refused", response->text);
 	}
 	hk__response__free_unpacked(response, NULL);
-	for (size_t i = 0; i < count; i++) {
-		hk__process__free_unpacked(changes[i], NULL);
+	for (size_t i = 0; i < bundle->count; i++) {
+		hk__process__free_unpacked(bundle->changes[i], NULL);
+		if (bundle->arrivals[i]) {
+			hk__arrivals__free_unpacked(bundle->arrivals[i], NULL);
+		}
 	}
+	bundle->count = bundle->bytes = 0;
 }
 
-static void tick_leaf(struct load *load, struct leaf *leaf, bool first, bool last)
+static void tick_leaf(struct load *load, struct leaf *leaf, unsigned tick)
 {
-	Hk__Process **changes = need(calloc(leaf->end - leaf->first + 1, sizeof(Hk__Process *)));
-	size_t count = 0, bytes = 0;
+	bool first = tick == 0, last = tick + 1 == load->options.ticks;
+	size_t room = leaf->end - leaf->first + 1;
+	uint64_t end_ns = load->start_ns + tick * load->options.period_ms * UINT64_C(1000000);
+	struct bundle bundle = {need(calloc(room, sizeof(Hk__Process *))),
+				need(calloc(room, sizeof(Hk__Arrivals *))), 0, 0};
 	for (unsigned number = leaf->first; number < leaf->end; number++) {
 		Hk__Process *change = make_change(load, leaf, number, last);
 		size_t size = hk__process__get_packed_size(change);
-		if (count > 0 && bytes + size > REPORT_BYTES) {
-			report(load, leaf, changes, count, first, false);
-			count = bytes = 0;
+		if (bundle.count > 0 && bundle.bytes + size > REPORT_BYTES) {
+			report(load, leaf, &bundle, first, false);
 		}
-		bytes += size;
-		changes[count++] = change;
+		bundle.bytes += size;
+		bundle.arrivals[bundle.count] =
+		    load->options.collectives > 0
+			? make_arrivals(load, load->ranks[number].told, number, tick, end_ns)
+			: NULL;
+		bundle.changes[bundle.count++] = change;
 	}
-	report(load, leaf, changes, count, first, last);
-	free(changes);
+	report(load, leaf, &bundle, first, last);
+	free(bundle.changes);
+	free(bundle.arrivals);
 }
 
 static void run(struct load *load)
@@ -338,8 +440,7 @@ static void run(struct load *load)
 		}
 		begun_ns = clock_ns(CLOCK_MONOTONIC);
 		for (unsigned i = 0; i < load->options.leaves; i++) {
-			tick_leaf(load, &load->leaves[i], tick == 0,
-				  tick + 1 == load->options.ticks);
+			tick_leaf(load, &load->leaves[i], tick);
 		}
 		load->round_ms[tick] = (double)(clock_ns(CLOCK_MONOTONIC) - begun_ns) / 1e6;
 	}
@@ -405,7 +506,8 @@ static struct options parse(int argc, char **argv)
 	static const struct option names[] = {
 	    {"ranks", 1, NULL, 'r'}, {"leaves", 1, NULL, 'l'}, {"sites", 1, NULL, 's'},
 	    {"ticks", 1, NULL, 't'}, {"period", 1, NULL, 'p'}, {"calls", 1, NULL, 'c'},
-	    {"times", 1, NULL, 'm'}, {"job", 1, NULL, 'j'},    {NULL, 0, NULL, 0},
+	    {"times", 1, NULL, 'm'}, {"job", 1, NULL, 'j'},    {"collectives", 1, NULL, 'C'},
+	    {NULL, 0, NULL, 0},
 	};
 	struct options options = {.job = "load",
 				  .ranks = 64,
@@ -437,6 +539,9 @@ static struct options parse(int argc, char **argv)
 			break;
 		case 'm':
 			options.times = number(optarg, 1000000);
+			break;
+		case 'C':
+			options.collectives = number(optarg, 100000);
 			break;
 		case 'j':
 			options.job = optarg;
