@@ -154,7 +154,7 @@ int hk_spool_open(const struct hk_spool_options *options, struct hk_spool **ret_
 	if (r < 0) {
 		goto error;
 	}
-	if (hk_reader_records(spool->reader) > 0) {
+	if (spool->records > 0 || hk_reader_records(spool->reader) > 0) {
 		hk_arrivals_doubt(spool->arrivals, HK_DOUBT_RESTART);
 	}
 	*ret_spool = spool;
