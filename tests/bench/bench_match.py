@@ -28,23 +28,23 @@ def peak_mib(pid):
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) / 1024
 
 
-def play(run, job, ticks, collectives, ranks):
+def play(run, job, ticks, words, ranks):
     line = [run.build + "/tests/load/load", f"ipc://{run.run_directory}/collector.sock", "--job", job, "--ranks", ranks, "--sites", SITES,
             "--ticks", ticks, "--leaves", LEAVES, "--calls", 4]
-    told = json.loads(run.command(*line, *(["--collectives", collectives] if collectives else []), timeout=300).stdout)
+    told = json.loads(run.command(*line, *words, timeout=300).stdout)
     report = wait_for(f"{job} to be closed", lambda: next(
         (found for found in [json.loads(run.cli("report", job, "--format", "json", check=False).stdout or "{}")]
          if found and found["job"]["closed"]), None))
     return told, report
 
 
-def spent(run, name, collectives, ranks):
+def spent(run, name, ranks, *words):
     """The root's seconds of processor time for each period, without what a job costs but for its length; its memory; the longer job."""
     used = []
     collector = run.start_collector()
     for ticks in TICKS:
         before = cpu_s(collector.pid)
-        told, report = play(run, f"{name}-{ticks}", ticks, collectives, ranks)
+        told, report = play(run, f"{name}-{ticks}", ticks, words, ranks)
         used.append(cpu_s(collector.pid) - before)
     memory = peak_mib(collector.pid)
     collector.terminate()
@@ -54,8 +54,9 @@ def spent(run, name, collectives, ranks):
 
 def test(run, ranks=RANKS, collectives=COLLECTIVES):
     ranks, collectives = int(ranks), int(collectives)
-    base, base_mib, _, _ = spent(run, "plain", 0, ranks)
-    with_them, mib, told, report = spent(run, "matched", collectives, ranks)
+    base, base_mib, _, _ = spent(run, "plain", ranks)
+    with_them, mib, told, report = spent(run, "matched", ranks, "--collectives", collectives)
+    full, full_mib, _, unmatched = spent(run, "silent", ranks, "--collectives", collectives, "--silent", 1)
     counts, wanted = report["matching"], TICKS[1] * collectives
     share, arrivals = with_them - base, ranks * collectives
     waits = report["waits"][0]
@@ -64,11 +65,15 @@ def test(run, ranks=RANKS, collectives=COLLECTIVES):
     print(f"root: {1e3 * base:.0f} ms of processor time a second without them, {1e3 * with_them:.0f} with them: matching takes "
           f"{100 * share:.1f} % of a core, limit {100 * SHARE:.0f}; {1e9 * share / arrivals:.0f} ns for each call")
     print(f"memory: {base_mib:.0f} MiB without them, {mib:.0f} with them: {mib - base_mib:.0f} MiB more, limit {MEMORY_MIB}")
+    print(f"a rank that never enters: {100 * (full - base):.1f} % of a core and {full_mib - base_mib:.0f} MiB more; "
+          f"{unmatched['matching']['incomplete']} collectives were pushed out, {unmatched['matching']['open']} wait")
     print(f"matched {counts['collectives']} of {wanted} collectives; awaited: rank {waits['awaited'][0]['rank']}, "
           f"{waits['awaited'][0]['times']} times")
     if counts["collectives"] != wanted or [row["rank"] for row in waits["awaited"]] != [ranks - 1]:
         raise Failure(f"not all was matched: {counts} {waits}")
-    if share > SHARE or mib - base_mib > MEMORY_MIB:
+    if unmatched["matching"]["collectives"] or not unmatched["matching"]["incomplete"]:
+        raise Failure(f"matched without a rank: {unmatched['matching']}")
+    if max(share, full - base) > SHARE or max(mib, full_mib) - base_mib > MEMORY_MIB:
         raise Failure("a limit is missed")
 
 

@@ -1,7 +1,7 @@
 /* load: plays the leaves of a large job to a root, through the real messages.
  *
  *   load URL [--ranks N] [--leaves N] [--sites N] [--ticks N] [--period MS] [--calls N] [--times N]
- *            [--job KEY] [--collectives N]
+ *            [--job KEY] [--collectives N] [--silent N]
  *
  * Every period each rank has made --calls calls at each of its call sites, --times times each; its
  * leaf reports what has changed, in reports of about a MiB as a leaf's are, one after the other.
@@ -9,7 +9,8 @@
  * job. Prints one line of JSON: what the root must have (`calls`, `total_ns`, of all sites and
  * ranks together), the bytes sent, how many periods were missed, and the milliseconds that one
  * round of reports took. With --collectives, every rank enters so many of MPI_Allreduce in a
- * period; the last rank is 1 ms late in each, and the others spread over 100 us. */
+ * period; the last rank is 1 ms late in each, and the others spread over 100 us. The first --silent
+ * ranks never enter. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -37,7 +38,7 @@
 
 struct options {
 	const char *url, *job;
-	unsigned ranks, leaves, sites, ticks, period_ms, calls, times, collectives;
+	unsigned ranks, leaves, sites, ticks, period_ms, calls, times, collectives, silent;
 };
 
 struct rank {
@@ -347,6 +348,7 @@ struct bundle {
 	Hk__Process **changes;
 	Hk__Arrivals **arrivals;
 	size_t count, bytes;
+	size_t silent; /* of the first ranks */
 };
 
 /* Sends BUNDLE in one report, and empties it. */
@@ -372,8 +374,8 @@ static void report(struct load *load, struct leaf *leaf, struct bundle *bundle, 
 	if (load->options.collectives > 0) {
 		make_map(load, &map);
 		node.clock = &map;
-		part.arrivals = bundle->arrivals;
-		part.n_arrivals = bundle->count;
+		part.arrivals = bundle->arrivals + bundle->silent;
+		part.n_arrivals = bundle->count - bundle->silent;
 	}
 	part.complete = complete;
 	message.node = &node;
@@ -398,7 +400,7 @@ static void report(struct load *load, struct leaf *leaf, struct bundle *bundle, 
 			hk__arrivals__free_unpacked(bundle->arrivals[i], NULL);
 		}
 	}
-	bundle->count = bundle->bytes = 0;
+	bundle->count = bundle->bytes = bundle->silent = 0;
 }
 
 static void tick_leaf(struct load *load, struct leaf *leaf, unsigned tick)
@@ -406,8 +408,8 @@ static void tick_leaf(struct load *load, struct leaf *leaf, unsigned tick)
 	bool first = tick == 0, last = tick + 1 == load->options.ticks;
 	size_t room = leaf->end - leaf->first + 1;
 	uint64_t end_ns = load->start_ns + tick * load->options.period_ms * UINT64_C(1000000);
-	struct bundle bundle = {need(calloc(room, sizeof(Hk__Process *))),
-				need(calloc(room, sizeof(Hk__Arrivals *))), 0, 0};
+	struct bundle bundle = {.changes = need(calloc(room, sizeof(Hk__Process *))),
+				.arrivals = need(calloc(room, sizeof(Hk__Arrivals *)))};
 	for (unsigned number = leaf->first; number < leaf->end; number++) {
 		Hk__Process *change = make_change(load, leaf, number, last);
 		size_t size = hk__process__get_packed_size(change);
@@ -416,9 +418,10 @@ static void tick_leaf(struct load *load, struct leaf *leaf, unsigned tick)
 		}
 		bundle.bytes += size;
 		bundle.arrivals[bundle.count] =
-		    load->options.collectives > 0
+		    load->options.collectives > 0 && number >= load->options.silent
 			? make_arrivals(load, load->ranks[number].told, number, tick, end_ns)
 			: NULL;
+		bundle.silent += !bundle.arrivals[bundle.count];
 		bundle.changes[bundle.count++] = change;
 	}
 	report(load, leaf, &bundle, first, last);
@@ -504,10 +507,10 @@ static unsigned number(const char *argument, unsigned most)
 static struct options parse(int argc, char **argv)
 {
 	static const struct option names[] = {
-	    {"ranks", 1, NULL, 'r'}, {"leaves", 1, NULL, 'l'}, {"sites", 1, NULL, 's'},
-	    {"ticks", 1, NULL, 't'}, {"period", 1, NULL, 'p'}, {"calls", 1, NULL, 'c'},
-	    {"times", 1, NULL, 'm'}, {"job", 1, NULL, 'j'},    {"collectives", 1, NULL, 'C'},
-	    {NULL, 0, NULL, 0},
+	    {"ranks", 1, NULL, 'r'},  {"leaves", 1, NULL, 'l'}, {"sites", 1, NULL, 's'},
+	    {"ticks", 1, NULL, 't'},  {"period", 1, NULL, 'p'}, {"calls", 1, NULL, 'c'},
+	    {"times", 1, NULL, 'm'},  {"job", 1, NULL, 'j'},	{"collectives", 1, NULL, 'C'},
+	    {"silent", 1, NULL, 'S'}, {NULL, 0, NULL, 0},
 	};
 	struct options options = {.job = "load",
 				  .ranks = 64,
@@ -542,6 +545,9 @@ static struct options parse(int argc, char **argv)
 			break;
 		case 'C':
 			options.collectives = number(optarg, 100000);
+			break;
+		case 'S':
+			options.silent = number(optarg, 65536);
 			break;
 		case 'j':
 			options.job = optarg;
