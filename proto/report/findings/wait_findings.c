@@ -178,22 +178,23 @@ static void skew_add(struct hk_findings *findings, const struct hk_report_wait *
 static void unmatched_add(struct hk_findings *findings, const struct hk_report_matching *matching)
 {
 	uint64_t not_whole = matching->incomplete + matching->doubtful + matching->unsure;
+	char reason[128] = "";
 
 	if (not_whole + matching->late + matching->dropped + matching->clockless == 0) {
 		return;
+	}
+	if (matching->doubt && *matching->doubt) {
+		snprintf(reason, sizeof(reason), "; calls of rank %" PRId32 " have no numbers: %s",
+			 matching->doubt_rank, matching->doubt);
 	}
 	hk_finding_add(findings, HK_TOPIC_RECORDS, HK_WEIGHT_FACT,
 		       "matched while the job runs: %" PRIu64 " collectives, not %" PRIu64
 		       " (%" PRIu64 " without a rank, %" PRIu64 " unnumbered, %" PRIu64
 		       " that contradict each other); calls left out: %" PRIu64 " late, %" PRIu64
-		       " without room, %" PRIu64 " without a clock",
+		       " without room, %" PRIu64 " without a clock%s",
 		       matching->collectives - matching->doubtful, not_whole, matching->incomplete,
 		       matching->unsure, matching->doubtful, matching->late, matching->dropped,
-		       matching->clockless);
-	if (matching->doubt && *matching->doubt) {
-		hk_finding_evidence(findings, "calls of rank %" PRId32 " have no numbers: %s",
-				    matching->doubt_rank, matching->doubt);
-	}
+		       matching->clockless, reason);
 }
 
 void hk_findings_add_skew(const struct hk_report *report, struct hk_findings *findings)
