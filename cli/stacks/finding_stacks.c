@@ -11,7 +11,6 @@
 #include "cli/stacks/stacks_ask.h"
 #include "cli/tables/stack_rows.h"
 #include "report/findings/hang.h"
-#include "report/findings/standing.h"
 #include "text/name.h"
 #include "text/ranks.h"
 
@@ -19,9 +18,6 @@
 #define FRAME_COLUMNS 100
 #define RANKS_BYTES 96
 #define RANKS_COMPARED 4096u
-#define BUSY_MOST                                                                       \
-	0.0005 /* share of the time in calls; threads look now and then whether to work \
-		*/
 
 /* Writes the functions of GROUP's stack, innermost first, each with a newline. Returns NULL without
  * memory. */
@@ -95,54 +91,133 @@ static bool stands_still(const struct hk_report *report)
 	}
 	for (size_t i = 0; i < report->rank_count; i++) {
 		const struct hk_report_rank *rank = &report->ranks[i];
-		bool long_enough =
-		    (double)rank->end_ns - (double)rank->start_ns > (double)HK_HANG_NS;
-		if (!rank->running || !long_enough) {
+		if (!rank->running) {
 			return false;
 		}
-		still += hk_busy_lately(report, rank, (double)HK_HANG_NS) < BUSY_MOST;
+		still += rank->quiet_ns >= HK_HANG_NS;
 	}
 	return 2 * still > report->rank_count;
 }
 
-/* Returns the largest group of first threads if most ranks are in it and sleep there, or NULL. */
-static const struct hk_stack_group *most_of(const struct hk_stack_groups *groups, size_t ranks)
+/* Copies the next Python function of PROCESS's stack from frame *NUMBER on, and sets *NUMBER to its
+ * caller's. Returns whether there is one. */
+static bool python_next(const Hk__Process *process, uint32_t *number,
+			struct hk_stacks_frame *ret_frame)
+{
+	for (size_t i = 0; i < HK_GROUPS_FRAMES; i++) {
+		if (!hk_stacks_frame(process, *number, ret_frame)) {
+			return false;
+		}
+		*number = ret_frame->caller;
+		if (hk_stacks_is_python(ret_frame)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether both groups are in the same lines of the same Python functions. False without any. */
+static bool same_python(const struct hk_stack_group *a, const struct hk_stack_group *b)
+{
+	uint32_t x = a->thread->stack, y = b->thread->stack;
+	struct hk_stacks_frame in_x, in_y;
+	size_t count = 0;
+	bool more = true, same = true;
+
+	for (; same && more && count < HK_GROUPS_FRAMES; count += more) {
+		more = python_next(a->process, &x, &in_x);
+		same = more == python_next(b->process, &y, &in_y);
+		same = same && (!more || (in_x.address == in_y.address &&
+					  strcmp(in_x.name, in_y.name) == 0 &&
+					  strcmp(in_x.path, in_y.path) == 0));
+	}
+	return same && count > 0;
+}
+
+/* Whether first threads of A and B are in the same place. Below a Python line native functions may
+ * differ, and some of them may have no names yet. */
+static bool is_together(const struct hk_stack_group *a, const struct hk_stack_group *b,
+			bool by_python)
+{
+	return a == b || (by_python && same_python(a, b));
+}
+
+/* Returns a group of first threads if most ranks are in its place and sleep there, or NULL. */
+static const struct hk_stack_group *most_of(const struct hk_stack_groups *groups, size_t ranks,
+					    bool by_python)
 {
 	const struct hk_stack_group *most = NULL;
+	size_t in_most = 0;
 
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct hk_stack_group *group = &groups->groups[i];
-		if (group->is_main && (!most || group->rank_count > most->rank_count)) {
+		size_t count = 0;
+		for (size_t k = 0; group->is_main && k < groups->count; k++) {
+			const struct hk_stack_group *other = &groups->groups[k];
+			count += other->is_main && is_together(group, other, by_python)
+				     ? other->rank_count
+				     : 0;
+		}
+		if (count > in_most) {
 			most = group;
+			in_most = count;
 		}
 	}
 	/* Ranks that run may all be at work in one place. */
 	bool waits = most && most->thread->stack != 0 && strcmp(most->thread->state, "S") == 0;
-	return waits && 2 * most->rank_count > ranks && most->rank_count < ranks ? most : NULL;
+	return waits && 2 * in_most > ranks && in_most < ranks ? most : NULL;
 }
 
-/* Adds the finding that the ranks outside of MOST are elsewhere. Returns 0 or -ENOMEM. */
+/* Returns the first function of GROUP's stack that says most: of Python, else the innermost one. The
+ * caller frees it. Returns NULL without memory. */
+static char *place_text(const struct hk_stack_group *group)
+{
+	struct hk_export_function functions[HK_EXPORT_FUNCTIONS];
+	struct hk_stacks_frame frame;
+	uint32_t numbers[HK_GROUPS_FRAMES];
+	size_t count = hk_stack_groups_frames(group->process, group->thread, numbers), shown = 0;
+
+	for (size_t i = count; i-- > 0;) {
+		bool found = hk_stacks_frame(group->process, numbers[i], &frame) &&
+			     hk_stacks_is_python(&frame);
+		shown = found ? i : shown;
+	}
+	size_t here = count > 0
+			  ? hk_stack_rows_functions(group->process, numbers[shown], functions)
+			  : 0;
+	return strdup(here > 0 ? functions[0].text : "one place");
+}
+
+/* Adds the finding that the ranks outside of MOST's place are elsewhere. Returns 0 or -ENOMEM. */
 static int apart_add(const struct hk_report *report, const struct hk_stack_groups *groups,
-		     const struct hk_stack_group *most, struct hk_findings *findings)
+		     const struct hk_stack_group *most, bool by_python,
+		     struct hk_findings *findings)
 {
 	char waiting[RANKS_BYTES], apart[RANKS_BYTES], where[HK_NAME_BYTES(FRAME_COLUMNS)];
+	/* The ranks elsewhere from the front on, the others behind them. */
 	int32_t *ranks = calloc(report->rank_count, sizeof(*ranks));
-	char *place = stack_text(most);
-	size_t count = 0;
+	char *place = place_text(most);
+	size_t count = 0, others = 0;
 
 	if (!ranks || !place) {
 		free(ranks);
 		free(place);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < report->rank_count; i++) {
-		if (group_of(groups, report->ranks[i].rank) != most) {
-			ranks[count++] = report->ranks[i].rank;
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < report->rank_count; i++) {
+			int32_t rank = report->ranks[i].rank;
+			const struct hk_stack_group *group = group_of(groups, rank);
+			bool there = group && is_together(most, group, by_python);
+			if (there == (round == 1)) {
+				ranks[count + others] = rank;
+				count += !there;
+				others += there;
+			}
 		}
 	}
-	place[strcspn(place, "\n")] = '\0';
 	hk_name_print(where, FRAME_COLUMNS, place);
-	hk_ranks_print(waiting, sizeof(waiting), most->ranks, most->rank_count);
+	hk_ranks_print(waiting, sizeof(waiting), ranks + count, others);
 	hk_ranks_print(apart, sizeof(apart), ranks, count);
 	hk_finding_add(findings, HK_TOPIC_PROGRESS, HK_WEIGHT_FINDING,
 		       "no rank has made progress for %d s: ranks %s wait in %s, rank%s %s %s "
@@ -172,8 +247,10 @@ static int reply_take(const Hk__StacksReply *reply, const struct hk_report *repo
 		return r;
 	}
 	if (!hang_of(findings)) {
-		const struct hk_stack_group *most = most_of(&groups, report->rank_count);
-		r = most ? apart_add(report, &groups, most, findings) : 0;
+		const struct hk_stack_group *most = most_of(&groups, report->rank_count, true);
+		bool by_python = most != NULL;
+		most = most ? most : most_of(&groups, report->rank_count, false);
+		r = most ? apart_add(report, &groups, most, by_python, findings) : 0;
 		hk_findings_sort(findings);
 	}
 	struct hk_finding *hang = hang_of(findings);

@@ -9,6 +9,7 @@
 #include "collector/model/attachment.h"
 #include "collector/model/process.h"
 #include "collector/process/course.h"
+#include "report/model/domains.h"
 #include "ring/sample.h"
 
 #define MS_NS UINT64_C(1000000)
@@ -16,12 +17,18 @@
 #define LOOK_SPACING 500u	 /* sampling takes at most 1/500 of a processor's time */
 #define BIN_NS (16 * MS_NS)	 /* width of the first bins, up to twice as much */
 #define UNSEEN_NS (1000 * MS_NS) /* samples further apart do not show when something happened */
+#define SAMPLED_NS (500 * MS_NS)   /* most time between two samples, for `quiet_ticks` */
+#define QUIET_SHARE 2000u	   /* a quiet process is in calls for 1/2000 of the time */
+#define QUIET_BURST_NS (5 * MS_NS) /* what that share is of ten seconds */
 
 struct hk_activity {
 	struct hk_course course;
 	uint64_t due_ns; /* monotonic */
 	uint64_t unseen_ns;
 	bool moved;		       /* a row changed after the state was updated */
+	uint64_t returned_ns;	       /* in calls that returned and do not only wait */
+	uint64_t excess_ns;	       /* of these, what is more than the share of a quiet process */
+	uint64_t quiet_ticks;	       /* the last time at which that was more than the burst */
 	struct hk_course_row **row_of; /* row of each site; NULL: not known yet */
 	uint32_t site_count;
 	/* Totals of the rows, valid during a sample. */
@@ -142,6 +149,25 @@ static int sum_cells(struct hk_process *process)
 	return r;
 }
 
+/* Finds since when PROCESS is quiet. Its open calls are left out: a thread that is blocked in a call
+ * makes no progress. */
+static void look_for_quiet(struct hk_activity *activity, uint64_t span_ns, uint64_t now_ticks)
+{
+	uint64_t returned_ns = 0, before_ns = activity->returned_ns;
+	for (uint32_t i = 0; i < activity->sum_count; i++) {
+		returned_ns +=
+		    hk_domain_is_idle(activity->sums[i].row->domain) ? 0 : activity->sums[i].ns;
+	}
+	activity->returned_ns = returned_ns > before_ns ? returned_ns : before_ns;
+	uint64_t share_ns = span_ns / QUIET_SHARE;
+	activity->excess_ns += activity->returned_ns - before_ns;
+	activity->excess_ns -= share_ns < activity->excess_ns ? share_ns : activity->excess_ns;
+	if (activity->quiet_ticks == 0 || activity->excess_ns > QUIET_BURST_NS) {
+		activity->excess_ns = 0;
+		activity->quiet_ticks = now_ticks;
+	}
+}
+
 /* Adds the open calls of a thread, which its cells lack: of each domain the outermost one. */
 static void sum_open_calls(struct hk_process *process, const struct hk_thread_copy *thread,
 			   uint64_t now_ticks)
@@ -164,7 +190,7 @@ static void sum_open_calls(struct hk_process *process, const struct hk_thread_co
 	}
 }
 
-static int sum_calls(struct hk_process *process, uint64_t now_ticks)
+static int sum_calls(struct hk_process *process, uint64_t span_ns, uint64_t now_ticks)
 {
 	struct hk_thread_copy thread;
 	uint64_t cursor = 0;
@@ -174,6 +200,9 @@ static int sum_calls(struct hk_process *process, uint64_t now_ticks)
 		r = -ENOMEM;
 	}
 	r = r < 0 ? r : sum_cells(process);
+	if (r >= 0) {
+		look_for_quiet(process->segment->activity, span_ns, now_ticks);
+	}
 	while (r >= 0 &&
 	       (r = hk_reader_next_thread(process->segment->reader, &cursor, &thread)) > 0) {
 		process->segment->activity->worked_ns += thread.worked_ns;
@@ -220,7 +249,11 @@ static void sample(struct hk_process *process)
 	struct hk_course *course = &activity->course;
 	const struct hk_segment_status *status = &process->segment->status;
 	uint64_t now_ticks = hk_clock_ticks(process->state->clock_kind == HK_CLOCK_TSC);
-	if (sum_calls(process, now_ticks) < 0) {
+	uint64_t span_ns = now_ticks > course->until_ticks
+			       ? hk_clock_ticks_to_ns(now_ticks - course->until_ticks,
+						      process->state->tick_ns_q32)
+			       : 0;
+	if (sum_calls(process, span_ns, now_ticks) < 0) {
 		return;
 	}
 	bool ended = status->state == HK_STATE_EXITED && status->end.ticks < now_ticks;
@@ -228,7 +261,7 @@ static void sample(struct hk_process *process)
 	/* An earlier collector may have noted a time after its last sample, and the process may
 	 * have ended between the two. */
 	now_ticks = now_ticks > course->until_ticks ? now_ticks : course->until_ticks;
-	uint64_t span_ns =
+	span_ns =
 	    hk_clock_ticks_to_ns(now_ticks - course->until_ticks, process->state->tick_ns_q32);
 	hk_course_reach(course, now_ticks);
 	for (uint32_t i = 0; i < activity->sum_count; i++) {
@@ -276,6 +309,7 @@ void hk_activity_sample(struct hk_process *process, uint64_t now_ns)
 	uint64_t wait_ns = (spent_ns() - begin_ns) * LOOK_SPACING;
 	uint64_t bin_ns = hk_clock_ticks_to_ns(UINT64_C(1) << activity->course.shift,
 					       process->state->tick_ns_q32);
+	bin_ns = bin_ns < SAMPLED_NS ? bin_ns : SAMPLED_NS;
 	wait_ns = wait_ns > bin_ns ? wait_ns : bin_ns;
 	activity->due_ns = now_ns + (wait_ns > LOOK_NS ? wait_ns : LOOK_NS);
 }
@@ -294,5 +328,6 @@ int hk_activity_refresh(struct hk_process *process)
 		return 0;
 	}
 	activity->moved = false;
+	process->state->quiet_ticks = activity->quiet_ticks;
 	return hk_course_write(&activity->course, process->state);
 }

@@ -3,7 +3,7 @@
  *
  * It needs no records, so it is complete even if records are lost, evicted, or not made. For a site
  * at level sample it has the time of the timed calls. Samples are taken at every pass at first, and
- * once per bin later.
+ * once per bin, or second, later. The samples also tell since when the process is quiet.
  */
 #ifndef HK_COLLECTOR_PROCESS_ACTIVITY_H
 #define HK_COLLECTOR_PROCESS_ACTIVITY_H
@@ -23,7 +23,7 @@ void hk_activity_sample_last(struct hk_process *process);
 /* Continues the activity of PROCESS from FRAME, the state that an earlier collector kept. */
 void hk_activity_inherit(struct hk_process *process, const Hk__Process *frame);
 
-/* Updates `activity` in the state of PROCESS to the last sample. Returns 0 or -ENOMEM. */
+/* Updates `activity` and `quiet_ticks` in the state of PROCESS to the last sample. Returns 0 or -ENOMEM. */
 int hk_activity_refresh(struct hk_process *process);
 
 /* Frees; accepts NULL, returns NULL. */

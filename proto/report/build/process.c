@@ -135,6 +135,10 @@ static int row_fill(struct hk_report *report, const Hk__Process *process,
 	row->start_ns = clock->since_ns;
 	row->end_ns = last ? hk_report_clock_ns(clock, last->ticks) : row->start_ns;
 	row->clock = node_clock(clock, process, last ? last->ticks : clock->ticks);
+	if (process->quiet_ticks > 0 && process->role == HK__ROLE__ROLE_MAIN) {
+		int64_t quiet_ns = row->end_ns - hk_report_clock_ns(clock, process->quiet_ticks);
+		row->quiet_ns = quiet_ns > 0 ? (uint64_t)quiet_ns : 0;
+	}
 	row->calls_untracked = process->calls_untracked;
 	row->calls_untimed = process->calls_untimed;
 	row->records = hk_report_records_of(process);
@@ -176,6 +180,8 @@ static void rank_extend(struct hk_report_rank *rank, const struct hk_report_proc
 	if (first || row->end_ns > rank->end_ns) {
 		rank->end_ns = row->end_ns;
 	}
+	rank->quiet_ns =
+	    first || row->quiet_ns < rank->quiet_ns ? row->quiet_ns : rank->quiet_ns;
 	rank->rank = row->rank;
 	rank->host = row->host;
 	rank->pid = row->pid;

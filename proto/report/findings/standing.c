@@ -71,21 +71,3 @@ double hk_calls_lately(const struct hk_report *report, const struct hk_report_ra
 
 	return rows ? grown(&rows[count - 1], rank, over_ns) / (over_ns / 1e9) : (double)NAN;
 }
-
-double hk_busy_lately(const struct hk_report *report, const struct hk_report_rank *rank,
-		      double over_ns)
-{
-	double sum = 0;
-
-	if (isnan(hk_calls_lately(report, rank, over_ns))) {
-		return (double)NAN;
-	}
-	for (size_t i = 0; i < report->activity_count; i++) {
-		const struct hk_report_activity *row = &report->activity[i];
-		if (row->rank == rank->rank && row->kind == HK__ACTIVITY_KIND__ACTIVITY_DOMAIN &&
-		    !hk_domain_is_idle(row->domain)) {
-			sum += grown(row, rank, over_ns);
-		}
-	}
-	return sum / over_ns;
-}

@@ -18,9 +18,4 @@ struct hk_standing hk_standing_of(const struct hk_report *report,
 double hk_calls_lately(const struct hk_report *report, const struct hk_report_rank *rank,
 		       double over_ns);
 
-/* Returns the share of its last OVER_NS that RANK spent in hooked calls that do not only wait, over
- * all threads; NAN if unknown. A call counts when it returns. */
-double hk_busy_lately(const struct hk_report *report, const struct hk_report_rank *rank,
-		      double over_ns);
-
 #endif

@@ -75,6 +75,8 @@ struct hk_report_rank {
 	int64_t start_ns;
 	int64_t end_ns; /* end of the last process; of a running rank: its last sample */
 	bool running;
+	/* For how long its threads have been in no call but such as wait, or have not returned. */
+	uint64_t quiet_ns;
 	uint64_t cpu_ns, rss_peak_bytes;
 	struct hk_report_exit exit;
 	uint64_t records, lost_records; /* of helpers too */
@@ -121,6 +123,7 @@ struct hk_report_process {
 	uint32_t symbols_escaped;
 	uint32_t hooks_in_force;
 	struct hk_report_device_time device_time;
+	uint64_t quiet_ns;    /* 0: unknown */
 	const char *coverage; /* what the agent did not reach, separated by "; "; empty: complete */
 };
 
