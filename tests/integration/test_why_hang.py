@@ -4,7 +4,8 @@ that does neither.
 
     test_why_hang.py BUILD [SEEDS]
 
-Without SEEDS one job of three faults; with it so many seeded jobs of all faults, and a table of what was said.
+Without SEEDS one job of three faults, and one without MPI; with it so many seeded jobs of all faults, and a table of what was said, also by
+gdb about the same ranks, judged as debuggers.py says.
 """
 import collections
 import contextlib
@@ -14,7 +15,9 @@ import random
 import re
 import signal
 import subprocess
+import sys
 
+import debuggers
 from harness import TIMEOUT, Failure, expect, expect_true, main, wait_for
 
 FAULTS = ("read", "loop", "sleep", "lock", "other", "receive", "finalize", "stop", "poll", "skip")
@@ -24,11 +27,13 @@ NAMED_WITHIN_S = 15
 # The function of the program in which the rank is, where its stack can be read.
 PLACES = {"read": "fault_read", "loop": "fault_loop", "sleep": "fault_sleep", "lock": "fault_lock", "other": "fault_other",
           "receive": "fault_receive", "finalize": "fault_finalize", "poll": "fault_poll", "skip": "main"}
+PYTHON_HANG = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "workloads", "python_hang.py"))
+PYTHON_LATE = 2
 
 
 class Job:
     def __init__(self, run, number, fault, rank, step, ranks):
-        self.run, self.fault, self.rank, self.name = run, fault, rank, f"hang{number}"
+        self.run, self.fault, self.rank, self.name, self.gdb = run, fault, rank, f"hang{number}", None
         # A group of its own: mpirun and its ranks are ended together, also those that are stopped.
         self.process = subprocess.Popen([run.binary("hookcli"), "run", "-q", "--job", self.name, "--", "mpirun", "-n", str(ranks),
                                          run.workload("mpi_hang"), fault, str(rank), str(step)], env=run.environment(), cwd=run.directory,
@@ -43,6 +48,12 @@ class Job:
             findings = json.loads(done.stdout)["findings"] if done.returncode == 0 else []
             self.found = next((one for one in findings if one["topic"] == "progress"), None)
         return self.found is not None
+
+    def compare(self):
+        """Which rank gdb's stacks name."""
+        pids = {row["rank"]: row["pid"] for row in self.run.report(self.name)["processes"] if row["role"] == "main"}
+        places = debuggers.gdb_places("mpi_hang.c", pids)
+        self.gdb = debuggers.odd_rank(places) if places else None
 
     def end(self):
         pids = {row["pid"] for row in self.run.report(self.name)["processes"]} if self.found else set()
@@ -65,13 +76,15 @@ class Job:
         return self.fault == "stop" or PLACES[self.fault] in self.found["stack"]
 
 
-def hang(run, cases):
-    """The jobs of CASES, each looked at until a hang is named."""
+def hang(run, cases, compare=False):
+    """The jobs of CASES, each looked at until a hang is named, then by gdb if COMPARE."""
     jobs = []
     for begin in range(0, len(cases), AT_ONCE):
         batch = [Job(run, number, *case) for number, case in enumerate(cases[begin:begin + AT_ONCE], begin)]
         try:
             wait_for("the hangs to be named", lambda b=batch: all([job.look() for job in b]))
+            for job in batch if compare else ():
+                job.compare()
         finally:
             for job in batch:
                 job.end()
@@ -85,16 +98,19 @@ def campaign(run, seeds):
     for seed in range(seeds):
         ranks = choose.choice((3, 4))
         cases.append((FAULTS[seed % len(FAULTS)], choose.randrange(ranks), choose.randrange(100), ranks))
-    jobs = hang(run, cases)
+    jobs = hang(run, cases, compare=True)
     table = collections.defaultdict(collections.Counter)
     for job in jobs:
-        table[job.fault].update(rank=job.is_right(), place=job.place_is_right(), soon=job.seconds() <= NAMED_WITHIN_S, jobs=1)
+        table[job.fault].update(rank=job.is_right(), place=job.place_is_right(), soon=job.seconds() <= NAMED_WITHIN_S, jobs=1,
+                                gdb=job.gdb == job.rank)
         if not job.is_right() or not job.place_is_right() or job.seconds() > NAMED_WITHIN_S:
             print(f"{job.fault} of rank {job.rank}: {json.dumps(job.found)}")
     for fault, row in table.items():
-        print(f"{fault:9} {row['jobs']} jobs: the rank {row['rank']}, its function {row['place']}, within {NAMED_WITHIN_S} s {row['soon']}")
+        print(f"{fault:9} {row['jobs']} jobs: the rank {row['rank']}, its function {row['place']}, within {NAMED_WITHIN_S} s {row['soon']}, "
+              f"gdb the rank {row['gdb']}")
     right = sum(row["rank"] for row in table.values())
-    print(f"{right} of {seeds} ranks are right")
+    gdb = sum(row["gdb"] for row in table.values())
+    print(f"{right} of {seeds} ranks are right, by gdb {gdb}; named after {max(job.seconds() for job in jobs):.1f} s at most")
     expect_true(f"the rank is right in {right} of {seeds}", right >= seeds * 48 // 50)
 
 
@@ -106,6 +122,26 @@ def death(run):
     lines = "\n".join([found["evidence"]] + found["details"])
     expect_true(f"how it ended: {lines}", re.search(r"rank 1 (was killed by signal 11|ended without notice)", lines))
     expect("its last calls", re.findall(r"(?:last calls:|then) (\S+) at ", lines), ["MPI_Allreduce"] * 5)
+
+
+def without_calls(run):
+    """A hang without calls that ranks join is found by stacks, although every rank has a thread that is blocked in a call."""
+    job = subprocess.Popen([run.binary("hookcli"), "run", "-q", "--job", "python", "--", sys.executable, PYTHON_HANG, str(PYTHON_LATE)],
+                           env=run.environment(), cwd=run.directory, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def finding():
+        done = run.cli("why", "python", "--json", check=False)
+        findings = json.loads(done.stdout)["findings"] if done.returncode == 0 else []
+        return next((one for one in findings if one["topic"] == "progress"), None)
+
+    try:
+        found = wait_for("the hang without calls to be named", finding, NAMED_WITHIN_S * 10)
+    finally:
+        os.killpg(job.pid, signal.SIGKILL)
+        job.wait(TIMEOUT)
+    expect("kind and ranks without calls", (found["kind"], found["ranks"]), ("hang", [PYTHON_LATE]))
+    expect_true(f"where the others wait: {found['evidence']}", "ranks 0,1,3 wait in reduce (python_hang.py:" in found["evidence"])
+    expect_true(f"its place: {found['stack']}", any(frame.startswith("load (python_hang.py:") for frame in found["stack"]))
 
 
 def test(run, seeds=None):
@@ -120,6 +156,7 @@ def test(run, seeds=None):
         expect(f"{job.fault}: confidence", job.found["confidence"], "medium" if job.fault == "loop" else "high")
         text = run.cli("why", job.name).stdout
         expect_true(f"no rank is said to have died of itself, where all were ended: {text}", not re.search(r"rank \d+ (was killed|ended)", text))
+    without_calls(run)
     death(run)
     run.cli("run", "-q", "--job", "well", "--", "mpirun", "-n", "2", run.workload("mpi_hang"), "read", "9", "9")
     done = run.cli("why", "well", "--fail-on", "low", check=False)
