@@ -214,17 +214,17 @@ static int complete(struct hk_job *job)
 	return r;
 }
 
-/* Loads the job of DOCUMENT: the one with this id that its user may see, and no other. */
-static int load(const struct document *document, bool news, struct hk_job *ret_job)
+/* Loads the job with this ID that USER may see, and no other. NEWS: with sums of its calls. */
+static int load(const char *id, const char *user, bool news, struct hk_job *ret_job)
 {
 	const char *url = hk_command_setting("collector");
 	Hk__SnapshotRequest what = HK__SNAPSHOT_REQUEST__INIT;
 	Hk__Response *response = NULL;
 	struct hk_job job = {0};
 
-	what.job = document->id;
+	what.job = (char *)(uintptr_t)id;
 	what.exact = true;
-	what.user = document->user;
+	what.user = (char *)(uintptr_t)user;
 	what.by_function = news;
 	what.fold_keys = news ? HK_HTML_FUNCTION_KEYS : 0;
 	what.memory_series = !news;
@@ -232,8 +232,8 @@ static int load(const struct document *document, bool news, struct hk_job *ret_j
 	if (r == 0) {
 		hk_job_snapshot_take(&job, response, url);
 		r = *job.snapshot->job->whole ? complete(&job) : 0;
-	} else if (r == -ENOENT && !*document->user) {
-		r = load_stored(document->id, &job);
+	} else if (r == -ENOENT && !*user) {
+		r = load_stored(id, &job);
 	}
 	if (response) {
 		hk__response__free_unpacked(response, NULL);
@@ -244,13 +244,18 @@ static int load(const struct document *document, bool news, struct hk_job *ret_j
 	return r;
 }
 
+int hk_live_load(const char *id, const char *user, struct hk_job *ret_job)
+{
+	return load(id, user, false, ret_job);
+}
+
 /* Makes RENEWED, the whole document or the news of DOCUMENT. */
 static int renew(struct document *document, struct renewed *renewed)
 {
 	bool news = renewed == &document->news;
 	uint64_t begin = cpu_ns();
 	struct hk_job job;
-	int r = load(document, news, &job);
+	int r = load(document->id, document->user, news, &job);
 
 	if (r < 0) {
 		return r;

@@ -13,6 +13,7 @@
 #include "cli/html/html.h"
 #include "cli/job/collectors.h"
 #include "cli/job/job_list.h"
+#include "cli/live/finding_series.h"
 #include "text/json_stream.h"
 #include "wire/live/page_link.h"
 
@@ -24,9 +25,11 @@
 #define LISTS 8u		     /* of jobs, for different users */
 #define LIST_NS UINT64_C(1500000000) /* how long a list is good; or as many times what it took: */
 #define LIST_SPACING 60u
+#define SERIES_SPACING 100u /* of findings */
 #define JOBS "/jobs"
 #define DATA "/data"
 #define NEWS "/news"
+#define FINDINGS "/findings"
 
 /* The bodies that are made once, and those that change. */
 static struct hk_live_body job_page = {.fd = -1}, jobs_page = {.fd = -1}, words = {.fd = -1};
@@ -34,7 +37,8 @@ static struct list {
 	struct hk_live_body body;
 	char *user;
 	uint64_t until_ns; /* monotonic */
-} lists[LISTS] = {[0 ... LISTS - 1] = {.body.fd = -1}};
+} lists[LISTS] = {[0 ... LISTS - 1] = {.body.fd = -1}},
+  series[LISTS] = {[0 ... LISTS - 1] = {.body.fd = -1}};
 
 /* ---- bodies ---- */
 
@@ -135,16 +139,16 @@ static int list_write(const void *subject, FILE *output)
 	return 0;
 }
 
-/* Returns the list of USER, or the one that is good for the shortest time. */
-static struct list *list_of(const char *user)
+/* Returns the one of ALL that is USER's, or the one that is good for the shortest time. */
+static struct list *list_of(struct list all[LISTS], const char *user)
 {
-	struct list *found = &lists[0];
+	struct list *found = &all[0];
 
 	for (size_t i = 0; i < LISTS; i++) {
-		if (lists[i].user && strcmp(lists[i].user, user) == 0) {
-			return &lists[i];
+		if (all[i].user && strcmp(all[i].user, user) == 0) {
+			return &all[i];
 		}
-		found = lists[i].until_ns < found->until_ns ? &lists[i] : found;
+		found = all[i].until_ns < found->until_ns ? &all[i] : found;
 	}
 	hk_live_body_fini(&found->body);
 	free(found->user);
@@ -153,19 +157,38 @@ static struct list *list_of(const char *user)
 	return found;
 }
 
-static int jobs(const char *user, struct hk_live_answer *answer)
+/* Answers with what WRITE writes for USER, which is kept in ALL for SPACING times what it took. */
+static int listed(int (*write)(const void *subject, FILE *output), struct list all[LISTS],
+		  unsigned spacing, const char *user, struct hk_live_body *ret_body)
 {
 	uint64_t begin = hk_clock_monotonic_ns();
-	struct list *list = list_of(user);
+	struct list *list = list_of(all, user);
 	int r = list->user ? 0 : -ENOMEM;
 
 	if (r == 0 && begin >= list->until_ns) {
-		r = body_write(list_write, user, &list->body);
-		uint64_t now = hk_clock_monotonic_ns(), spaced = (now - begin) * LIST_SPACING;
+		r = body_write(write, user, &list->body);
+		uint64_t now = hk_clock_monotonic_ns(), spaced = (now - begin) * spacing;
 		list->until_ns = r < 0 ? 0 : now + (spaced > LIST_NS ? spaced : LIST_NS);
 	}
-	*answer = (struct hk_live_answer){200, JSON, list->body};
+	*ret_body = list->body;
 	return r;
+}
+
+static int series_write(const void *subject, FILE *output)
+{
+	return hk_finding_series_write(subject, output);
+}
+
+static int jobs(const char *user, struct hk_live_answer *answer)
+{
+	*answer = (struct hk_live_answer){.status = 200, .type = JSON};
+	return listed(list_write, lists, LIST_SPACING, user, &answer->body);
+}
+
+static int finding_series(const char *user, struct hk_live_answer *answer)
+{
+	*answer = (struct hk_live_answer){.status = 200, .type = PLAIN};
+	return listed(series_write, series, SERIES_SPACING, user, &answer->body);
 }
 
 /* ---- paths ---- */
@@ -229,11 +252,14 @@ int hk_live_answer(const char *path, const char *user, struct hk_live_answer *re
 	if (strcmp(path, JOBS) == 0) {
 		return jobs(user, ret_answer);
 	}
+	if (strcmp(path, FINDINGS) == 0) {
+		return finding_series(user, ret_answer);
+	}
 	const char *name =
 	    strncmp(path, JOBS "/", strlen(JOBS "/")) == 0 ? path + strlen(JOBS "/") : "";
 	const char *rest = strchrnul(name, '/');
 	if (!id_read(name, (size_t)(rest - name), id)) {
-		return say(404, "here are /, /jobs, /jobs/ID and /metrics", ret_answer);
+		return say(404, "here are /, /jobs, /jobs/ID, /findings and /metrics", ret_answer);
 	}
 	if (strcmp(rest, DATA) == 0) {
 		return document(hk_live_document, id, user, ret_answer);

@@ -168,8 +168,8 @@ static const struct hk_stack_group *most_of(const struct hk_stack_groups *groups
 	return waits && 2 * in_most > ranks && in_most < ranks ? most : NULL;
 }
 
-/* Returns the first function of GROUP's stack that says most: of Python, else the innermost one. The
- * caller frees it. Returns NULL without memory. */
+/* Returns the first function of GROUP's stack that says most: of Python, else the innermost one.
+ * The caller frees it. Returns NULL without memory. */
 static char *place_text(const struct hk_stack_group *group)
 {
 	struct hk_export_function functions[HK_EXPORT_FUNCTIONS];
@@ -182,9 +182,8 @@ static char *place_text(const struct hk_stack_group *group)
 			     hk_stacks_is_python(&frame);
 		shown = found ? i : shown;
 	}
-	size_t here = count > 0
-			  ? hk_stack_rows_functions(group->process, numbers[shown], functions)
-			  : 0;
+	size_t here =
+	    count > 0 ? hk_stack_rows_functions(group->process, numbers[shown], functions) : 0;
 	return strdup(here > 0 ? functions[0].text : "one place");
 }
 

@@ -13,10 +13,10 @@
 #include "ring/sample.h"
 
 #define MS_NS UINT64_C(1000000)
-#define LOOK_NS (20 * MS_NS)	 /* least time between two samples */
-#define LOOK_SPACING 500u	 /* sampling takes at most 1/500 of a processor's time */
-#define BIN_NS (16 * MS_NS)	 /* width of the first bins, up to twice as much */
-#define UNSEEN_NS (1000 * MS_NS) /* samples further apart do not show when something happened */
+#define LOOK_NS (20 * MS_NS)	   /* least time between two samples */
+#define LOOK_SPACING 500u	   /* sampling takes at most 1/500 of a processor's time */
+#define BIN_NS (16 * MS_NS)	   /* width of the first bins, up to twice as much */
+#define UNSEEN_NS (1000 * MS_NS)   /* samples further apart do not show when something happened */
 #define SAMPLED_NS (500 * MS_NS)   /* most time between two samples, for `quiet_ticks` */
 #define QUIET_SHARE 2000u	   /* a quiet process is in calls for 1/2000 of the time */
 #define QUIET_BURST_NS (5 * MS_NS) /* what that share is of ten seconds */
@@ -25,10 +25,10 @@ struct hk_activity {
 	struct hk_course course;
 	uint64_t due_ns; /* monotonic */
 	uint64_t unseen_ns;
-	bool moved;		       /* a row changed after the state was updated */
-	uint64_t returned_ns;	       /* in calls that returned and do not only wait */
-	uint64_t excess_ns;	       /* of these, what is more than the share of a quiet process */
-	uint64_t quiet_ticks;	       /* the last time at which that was more than the burst */
+	bool moved;	      /* a row changed after the state was updated */
+	uint64_t returned_ns; /* in calls that returned and do not only wait */
+	uint64_t excess_ns;   /* of these, what is more than the share of a quiet process */
+	uint64_t quiet_ticks; /* the last time at which that was more than the burst */
 	struct hk_course_row **row_of; /* row of each site; NULL: not known yet */
 	uint32_t site_count;
 	/* Totals of the rows, valid during a sample. */
@@ -149,8 +149,8 @@ static int sum_cells(struct hk_process *process)
 	return r;
 }
 
-/* Finds since when PROCESS is quiet. Its open calls are left out: a thread that is blocked in a call
- * makes no progress. */
+/* Finds since when PROCESS is quiet. Its open calls are left out: a thread that is blocked in a
+ * call makes no progress. */
 static void look_for_quiet(struct hk_activity *activity, uint64_t span_ns, uint64_t now_ticks)
 {
 	uint64_t returned_ns = 0, before_ns = activity->returned_ns;
@@ -249,10 +249,10 @@ static void sample(struct hk_process *process)
 	struct hk_course *course = &activity->course;
 	const struct hk_segment_status *status = &process->segment->status;
 	uint64_t now_ticks = hk_clock_ticks(process->state->clock_kind == HK_CLOCK_TSC);
-	uint64_t span_ns = now_ticks > course->until_ticks
-			       ? hk_clock_ticks_to_ns(now_ticks - course->until_ticks,
-						      process->state->tick_ns_q32)
-			       : 0;
+	uint64_t span_ns =
+	    now_ticks > course->until_ticks
+		? hk_clock_ticks_to_ns(now_ticks - course->until_ticks, process->state->tick_ns_q32)
+		: 0;
 	if (sum_calls(process, span_ns, now_ticks) < 0) {
 		return;
 	}

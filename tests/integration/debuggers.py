@@ -33,13 +33,21 @@ def odd_rank(places):
     return next(rank for rank, place in places.items() if count[place] == 1)
 
 
+def state_of(pid):
+    """The kernel's letter for the state of PID, "X" if it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "X"
+
+
 def py_spy_places(py_spy, pids):
     """{rank: Python stack of the first thread} for PIDS ({rank: pid})."""
     places = {}
     for rank, pid in pids.items():
         # A stopped process cannot be stopped again, so py-spy would wait for it: it is read as it is.
-        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
-            stopped = stat.read().rsplit(")", 1)[1].split()[0] in "Tt"
+        stopped = state_of(pid) in "Tt"
         text = output_of(py_spy, "dump", "--pid", str(pid), *(["--nonblocking"] if stopped else []))
         found = re.search(r'^Thread \S+ \([^)]*\): "MainThread"\n((?: .*\n?)*)', text, re.MULTILINE)
         places[rank] = tuple(found[1].split("\n")) if found else ()

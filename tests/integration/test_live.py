@@ -84,7 +84,7 @@ def check_page(run, site, browser):
 
 def check_paths(site):
     """What is no page, and what could be another file."""
-    for path, status in (("/nothing", 404), ("/jobs/", 404), ("/jobs/none", 200), ("/jobs/none/data", 404), ("/jobs/.%2e/data", 404),
+    for path, status in (("/nothing", 404), ("/findings", 200), ("/findings/more", 404), ("/jobs/", 404), ("/jobs/none", 200), ("/jobs/none/data", 404), ("/jobs/.%2e/data", 404),
                          ("/jobs/..%2f..%2fetc/data", 404), ("/jobs/%00/data", 404), ("/jobs/%zz/data", 404), ("/jobs/%4", 404), ("/jobs/etc/data", 404),
                          (f"/jobs/{'x' * 3000}/data", 404), ("/jobs/seen/data/more", 404), ("/jobs/seen", 200), ("/jobs/s%65en/data", 200)):
         expect(path[:40], get(f"{site}{path}").status, status)

@@ -19,6 +19,7 @@ import sys
 
 import debuggers
 from harness import TIMEOUT, Failure, expect, expect_true, main, wait_for
+from scrape import get, url_of
 
 FAULTS = ("read", "loop", "sleep", "lock", "other", "receive", "finalize", "stop", "poll", "skip")
 QUICK = (("read", 2, 5, 4), ("other", 1, 30, 4), ("loop", 0, 0, 4))
@@ -76,6 +77,17 @@ class Job:
         return self.fault == "stop" or PLACES[self.fault] in self.found["stack"]
 
 
+def check_series(run, job):
+    """The hang is a series of /findings."""
+    series = f'hook_finding_cost_seconds{{hook_job="{job.name}",kind="{job.found["kind"]}",rank="{job.rank}",function="'
+
+    def shown():
+        return [line for line in get(url_of(run).replace("/metrics", "/findings")).text.splitlines() if line.startswith(series)]
+
+    line, = wait_for("the hang in /findings", shown)
+    expect_true(f"its cost: {line}", float(line.split()[-1]) >= 10)
+
+
 def hang(run, cases, compare=False):
     """The jobs of CASES, each looked at until a hang is named, then by gdb if COMPARE."""
     jobs = []
@@ -83,8 +95,11 @@ def hang(run, cases, compare=False):
         batch = [Job(run, number, *case) for number, case in enumerate(cases[begin:begin + AT_ONCE], begin)]
         try:
             wait_for("the hangs to be named", lambda b=batch: all([job.look() for job in b]))
-            for job in batch if compare else ():
-                job.compare()
+            for job in batch:
+                if compare:
+                    job.compare()
+                else:
+                    check_series(run, job)
         finally:
             for job in batch:
                 job.end()
@@ -145,7 +160,7 @@ def without_calls(run):
 
 
 def test(run, seeds=None):
-    run.start_collector()
+    run.start_collector("--http", "127.0.0.1:0")
     if seeds:
         campaign(run, int(seeds))
         return

@@ -72,7 +72,10 @@ class Job:
         """What the other tools say about the same job."""
         self.pids = {row["rank"]: row["pid"] for row in self.run.report(self.name)["processes"] if row["role"] == "main"}
         if py_spy:
-            self.py_spy = debuggers.odd_rank(debuggers.py_spy_places(py_spy, self.pids))
+            places = debuggers.py_spy_places(py_spy, self.pids)
+            self.py_spy = debuggers.odd_rank(places)
+            if self.py_spy != self.rank:
+                print(f"py-spy: {places}", flush=True)
 
         def wait(answered):
             with contextlib.suppress(Failure):

@@ -111,6 +111,8 @@ def train():
         torch.distributed.all_reduce(torch.ones(3))
         optimizer.step()
         torch.distributed.barrier()
+    # A rank that skipped a step waits here for ever.
+    torch.distributed.all_gather([torch.ones(3) for _ in range(torch.distributed.get_world_size())], torch.ones(3))
 
 
 train()
