@@ -23,7 +23,8 @@ void hk_activity_sample_last(struct hk_process *process);
 /* Continues the activity of PROCESS from FRAME, the state that an earlier collector kept. */
 void hk_activity_inherit(struct hk_process *process, const Hk__Process *frame);
 
-/* Updates `activity` and `quiet_ticks` in the state of PROCESS to the last sample. Returns 0 or -ENOMEM. */
+/* Updates `activity` and `quiet_ticks` in the state of PROCESS to the last sample. Returns 0 or
+ * -ENOMEM. */
 int hk_activity_refresh(struct hk_process *process);
 
 /* Frees; accepts NULL, returns NULL. */
