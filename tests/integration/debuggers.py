@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import threading
 
-PATIENCE_S = 30
+PATIENCE_S = 300
 
 
 def output_of(*command):
