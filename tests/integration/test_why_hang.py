@@ -118,6 +118,7 @@ def campaign(run, seeds):
     for job in jobs:
         table[job.fault].update(rank=job.is_right(), place=job.place_is_right(), soon=job.seconds() <= NAMED_WITHIN_S, jobs=1,
                                 gdb=job.gdb == job.rank)
+        table[job.fault] = collections.Counter({column: int(count) for column, count in table[job.fault].items()})
         if not job.is_right() or not job.place_is_right() or job.seconds() > NAMED_WITHIN_S:
             print(f"{job.fault} of rank {job.rank}: {json.dumps(job.found)}")
     for fault, row in table.items():
