@@ -1,12 +1,19 @@
 /* mpi_faults.c: a job in steps, in which one rank has a fault of a known kind from one step on, or
- * none has. All ranks work for some milliseconds in a step and then sum up.
+ * none has. In a step each rank waits for a device, computes for a short time, and sums up with the
+ * others. The ranks together use less than one processor.
  *
  *     mpi_faults FAULT RANK STEP STEPS
  *
- * FAULT: none, work (half as much again), sleep (a pause in each step), read (a slow disk), leak
- * (memory of each step is kept), small (many small messages to the next rank), crash.
+ * FAULT: none, work (more computation), sleep (a pause in each step), read (a slow disk), lock (a
+ * mutex that another thread holds), leak (memory of each step is kept), small (many small messages
+ * to the next rank), crash, hog (RANK has the first processor for itself and for what else is bound
+ * to it), bound (all ranks are bound to the first processor).
  */
 #include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +21,40 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SWEEPS 160
-#define CELLS 20000
-#define PAUSE_NS 3000000
+#define WORK_NS 5000000.0 /* of processor time in a step, over all ranks */
+#define DEVICE_NS 5000000 /* shortest wait for the device */
+#define DEVICE_MORE_NS 3000000
+#define PAUSE_NS 4000000 /* what most faults add to a step */
 #define KEPT_BYTES 65536u
 #define MESSAGES 16000
 
-static double field[CELLS];
 static volatile double sink;
 static int rank, ranks, disk[2];
+static uint64_t state_of_chance;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t turn;
 
-__attribute__((noinline)) static void relax(int sweeps)
+/* 0 to 1. */
+static double uniform(void)
 {
-	for (int sweep = 0; sweep < sweeps; sweep++) {
-		for (int i = 1; i + 1 < CELLS; i++) {
-			field[i] = 0.5 * field[i] + 0.25 * (field[i - 1] + field[i + 1]);
+	state_of_chance = state_of_chance * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return (double)(state_of_chance >> 33) / 2147483648.0;
+}
+
+static double processor_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* Computes for NS of this thread's processor time. */
+__attribute__((noinline)) static void compute(double ns)
+{
+	double end_ns = processor_ns() + ns;
+	while (processor_ns() < end_ns) {
+		for (int i = 0; i < 2000; i++) {
+			sink += i;
 		}
 	}
 }
@@ -37,6 +63,12 @@ static void pause_ns(long ns)
 {
 	struct timespec time = {.tv_nsec = ns};
 	nanosleep(&time, NULL);
+}
+
+static void device_wait(void)
+{
+	struct timespec time = {.tv_nsec = DEVICE_NS + (long)(DEVICE_MORE_NS * uniform())};
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
 /* A slow disk: another process that answers each byte after a pause, until its asker ends. */
@@ -61,9 +93,38 @@ static int serve(void)
 	return child < 0 ? -1 : 0;
 }
 
+/* Holds the mutex for a while, each time that the rank asks for it. */
+static void *hold(void *unused)
+{
+	for (;;) {
+		pthread_mutex_lock(&mutex);
+		pthread_barrier_wait(&turn);
+		pause_ns(PAUSE_NS);
+		pthread_mutex_unlock(&mutex);
+		pthread_barrier_wait(&turn);
+	}
+	return unused;
+}
+
+static void fault_lock(void)
+{
+	pthread_barrier_wait(&turn);
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_unlock(&mutex);
+	pthread_barrier_wait(&turn);
+}
+
+static int holder_start(void)
+{
+	pthread_t thread;
+	return pthread_barrier_init(&turn, NULL, 2) || pthread_create(&thread, NULL, hold, NULL)
+		   ? -1
+		   : 0;
+}
+
 static void fault_work(void)
 {
-	relax(SWEEPS / 2);
+	compute(PAUSE_NS);
 }
 
 static void fault_sleep(void)
@@ -108,12 +169,33 @@ static void small_messages(int from)
 	}
 }
 
+/* Binds this rank to the first processor that it may use, or to all others. */
+static void bind_to(bool to_first)
+{
+	cpu_set_t all, set;
+	int first = 0;
+	sched_getaffinity(0, sizeof(all), &all);
+	while (!CPU_ISSET(first, &all)) {
+		first++;
+	}
+	CPU_ZERO(&set);
+	CPU_SET(first, &set);
+	if (!to_first) {
+		CPU_XOR(&set, &set, &all);
+	}
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
 static const struct {
 	const char *name;
-	void (*run)(void);
+	void (*run)(void);    /* of the rank in each step from STEP on; NULL: nothing */
+	int (*prepare)(void); /* of the rank before the first step; NULL: nothing */
 } faults[] = {
-    {"none", NULL},	  {"work", fault_work}, {"sleep", fault_sleep}, {"read", fault_read},
-    {"leak", fault_leak}, {"small", NULL},	{"crash", fault_crash},
+    {"none", NULL, NULL},	 {"work", fault_work, NULL},
+    {"sleep", fault_sleep, NULL}, {"read", fault_read, serve},
+    {"leak", fault_leak, NULL},	 {"lock", fault_lock, holder_start},
+    {"small", NULL, NULL},	 {"crash", fault_crash, NULL},
+    {"hog", NULL, NULL},	 {"bound", NULL, NULL},
 };
 
 static int fault_of(const char *name)
@@ -137,12 +219,18 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	if (rank == bad && faults[fault].run == fault_read && serve()) {
+	state_of_chance = (uint64_t)rank + 1;
+	bool hog = strcmp(argv[1], "hog") == 0, bound = strcmp(argv[1], "bound") == 0;
+	if (hog || bound) {
+		bind_to(bound || rank == bad);
+	}
+	if (rank == bad && faults[fault].prepare && faults[fault].prepare()) {
 		MPI_Abort(MPI_COMM_WORLD, 3);
 	}
 	for (int step = 0; step < steps; step++) {
 		double mine = rank, sum;
-		relax(SWEEPS);
+		device_wait();
+		compute(WORK_NS / ranks);
 		if (rank == bad && step >= from && faults[fault].run) {
 			faults[fault].run();
 		}

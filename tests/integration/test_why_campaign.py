@@ -1,0 +1,127 @@
+#!/usr/bin/python3
+"""hookcli why on jobs of 4 to 8 ranks in which one rank has a fault of a known kind, and on jobs without a fault: the first finding names
+the kind and the rank, and nothing is claimed without a fault.
+
+    test_why_campaign.py BUILD RUNS [FAULT ...]
+
+Half of the seeded RUNS have a fault, of FAULT only if given. The ranks leave their processor to others while they wait in MPI, and their
+work together needs less than one processor, so two processors suffice. Prints the table of what was said.
+"""
+import collections
+import contextlib
+import json
+import os
+import random
+import subprocess
+import sys
+
+from harness import expect_true, main
+
+STEPS = 800
+RANKS = (4, 5, 6, 8)
+HOGS = 8
+# A rank that is late because it became slow: either may cost more.
+SLOW = ("late-rank", "fail-slow")
+RIGHT_LEAST, CLAIMS_MOST = 0.95, 0.02
+
+# What the first finding is about: kinds, the function or none, and whether the rank is named.
+Right = collections.namedtuple("Right", "kinds function rank", defaults=(None, True))
+# number, fault, rank, step, ranks
+Case = collections.namedtuple("Case", "number fault rank step ranks")
+
+
+@contextlib.contextmanager
+def hogs(count):
+    """Processes that spin on the first processor, where the rank of the fault "hog" runs."""
+    first = min(os.sched_getaffinity(0))
+    spinning = [subprocess.Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, [{first}])\nwhile True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in spinning:
+            process.kill()
+            process.wait()
+
+
+def findings_of(run, job):
+    """The findings that suggest a change, the first one first."""
+    findings = json.loads(run.cli("why", job, "--json").stdout)["findings"]
+    return [one for one in findings if one["weight"] == "finding"]
+
+
+def mpi_faults(run, case):
+    name = f"job{case.number}"
+    hooks = ("libc",) if case.fault == "leak" else ()
+    with hogs(HOGS if case.fault == "hog" else 0):
+        run.trace("mpirun", "-n", str(case.ranks), run.workload("mpi_faults"), case.fault, str(case.rank), str(case.step), str(STEPS),
+                  store=name, hooks=hooks, options=("-q", "--job", name), check=case.fault != "crash",
+                  env={"HOOK_BUDGET": "2", "LD_PRELOAD": run.workload("libgentle_yield.so")})
+    return findings_of(run, run.path(name, name))
+
+
+PROGRAMS = {
+    mpi_faults: {
+        "none": None,
+        "work": Right(SLOW),
+        "sleep": Right(SLOW, "nanosleep"),
+        "read": Right(SLOW, "read"),
+        "lock": Right(SLOW, "pthread_mutex_lock"),
+        "leak": Right(("memory-growth",)),
+        "small": Right(("small-messages",), rank=False),
+        "crash": Right(("death",)),
+        "hog": Right(("no-processor",)),
+        "bound": Right(("oversubscribed",), rank=False),
+    },
+}
+
+
+def is_right(right, case, findings):
+    """Whether the first finding is about the fault of CASE."""
+    if not right:
+        return not [one for one in findings if one["confidence"] != "low"]
+    if not findings:
+        return False
+    first = findings[0]
+    return first["kind"] in right.kinds and right.function in (None, first["function"]) and (not right.rank or first["ranks"] == [case.rank])
+
+
+def cases_of(runs, only):
+    """Half of them without a fault, each program and fault in turn."""
+    choose = random.Random(18)
+    clean = [program for program, faults in PROGRAMS.items() if "none" in faults]
+    faulty = [(program, fault) for program, faults in PROGRAMS.items() for fault in faults if fault != "none" and (not only or fault in only)]
+    for number in range(runs):
+        program, fault = faulty[number // 2 % len(faulty)] if number % 2 else (clean[number // 2 % len(clean)], "none")
+        ranks = choose.choice(RANKS)
+        yield program, Case(number, fault, choose.randrange(ranks), choose.randrange(STEPS // 4), ranks)
+
+
+def shown(findings):
+    return findings[0]["kind"] if findings else "nothing"
+
+
+def test(run, runs, *only):
+    if len(os.sched_getaffinity(0)) < 2:
+        print("one processor: ranks would wait for it in every job")
+        sys.exit(77)
+    table = collections.defaultdict(collections.Counter)
+    right = claims = 0
+    for program, case in cases_of(int(runs), only):
+        findings = program(run, case)
+        good = is_right(PROGRAMS[program][case.fault], case, findings)
+        right += good and case.fault != "none"
+        claims += not good and case.fault == "none"
+        table[program.__name__, case.fault].update([shown(findings), "right" if good else "wrong"])
+        print(f"{program.__name__} {case}: {'right' if good else 'WRONG'}", flush=True)
+        if not good:
+            print("  " + json.dumps([(one["kind"], one["confidence"], one["ranks"], one["function"], one["evidence"]) for one in findings]), flush=True)
+    faulty = int(runs) // 2
+    for (program, fault), row in table.items():
+        print(f"{program:12} {fault:8} " + ", ".join(f"{kind} {count}" for kind, count in row.most_common()))
+    print(f"right {right} of {faulty} with a fault; claims in {claims} of {int(runs) - faulty} without one")
+    expect_true(f"right in {right} of {faulty}", right >= RIGHT_LEAST * faulty)
+    expect_true(f"claims in {claims}", claims <= CLAIMS_MOST * (int(runs) - faulty))
+
+
+if __name__ == "__main__":
+    main(test)
