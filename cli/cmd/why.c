@@ -2,6 +2,7 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -159,6 +160,29 @@ static int steps_add(const struct hk_job *job, const struct hk_report *report,
 	return r < 0 ? r : findings->error;
 }
 
+/* Takes off the cost of steps that became longer on all ranks what another finding explains. They
+ * say when the job became slow, not why. */
+static void explained_subtract(const struct hk_report *report, struct hk_findings *findings)
+{
+	double explained_ns = 0;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct hk_finding *finding = &findings->list[i];
+		if (finding->weight == HK_WEIGHT_FINDING &&
+		    finding->confidence != HK_CONFIDENCE_LOW &&
+		    strcmp(finding->kind, "fail-slow") != 0) {
+			explained_ns = fmax(explained_ns, finding->cost_ns);
+		}
+	}
+	for (size_t i = 0; i < findings->count; i++) {
+		struct hk_finding *finding = &findings->list[i];
+		if (strcmp(finding->kind, "fail-slow") == 0 && report->rank_count > 1 &&
+		    finding->rank_count == report->rank_count) {
+			finding->cost_ns = fmax(finding->cost_ns - explained_ns, 0);
+		}
+	}
+}
+
 /* Adds what the records say, unless there are more than can be read at once. Returns 0, or 1 after
  * a line on stderr if they cannot be read, or -ENOMEM. */
 static int records_add(const struct hk_job *job, const struct hk_report *report,
@@ -169,6 +193,7 @@ static int records_add(const struct hk_job *job, const struct hk_report *report,
 	}
 	int r = steps_add(job, report, findings);
 	r = r < 0 ? r : waits_add(job, report, findings);
+	explained_subtract(report, findings);
 	hk_findings_sort(findings);
 	if (r < 0 && r != -ENOMEM) {
 		hk_warning("cannot read the records, so waits between ranks and steps are not "

@@ -16,6 +16,7 @@
 #define CLOCK_ERRORS 2	    /* a change is larger than so many errors of the clocks */
 #define CAUSE_SHARE 0.5	    /* of the change; what explains less is not its cause */
 #define PROCESSOR_SHARE 0.4 /* of the change; it may be a wait for a processor */
+#define DELAY_SHARE 0.5	    /* of the change; so much is a wait for a processor */
 #define SCARCE_SHARE 0.1    /* of a step, waiting for a processor */
 #define WORK_SHARE 0.5	    /* of the change; not if the rank worked so much more */
 #define FELT_SHARE 0.25 /* of a rank's change, and of a step: by how much steps change at least */
@@ -33,6 +34,7 @@ struct subject {
 	bool explained;		    /* `growth` is the cause */
 	double processor_before_ns, /* waits for a processor in a step */
 	    processor_after_ns;
+	bool delayed;	     /* these are of the leader and count waits inside of calls too */
 	double work_more_ns; /* growth of the leader's own time without them, on average */
 };
 
@@ -110,21 +112,28 @@ static bool is_felt(const struct hk_shift *shift)
 
 /* ---- causes ---- */
 
-/* Returns how long rank number RANK was runnable without a processor in a step of SPAN. */
-static double processor_wait(const struct subject *subject, size_t rank,
-			     const struct hk_growth_span *span)
+/* Returns the amount of KIND of rank number RANK in a step of SPAN. */
+static double activity_of(const struct subject *subject, size_t rank, Hk__ActivityKind kind,
+			  const struct hk_growth_span *span)
 {
 	double origin_ns = (double)subject->steps->origin_ns, sum = 0;
 	size_t count = 0;
-	const struct hk_report_activity *rows =
-	    hk_report_activity_find(subject->report, subject->steps->ranks[rank].rank,
-				    HK__ACTIVITY_KIND__ACTIVITY_WAITING, "", &count);
+	const struct hk_report_activity *rows = hk_report_activity_find(
+	    subject->report, subject->steps->ranks[rank].rank, kind, "", &count);
 
 	for (size_t i = 0; rows && i < count; i++) {
 		sum += hk_report_activity_until(&rows[i], (double)span->to_ns - origin_ns) -
 		       hk_report_activity_until(&rows[i], (double)span->from_ns - origin_ns);
 	}
 	return sum / span->steps;
+}
+
+/* Returns how long rank number RANK was runnable without a processor in a step of SPAN, between
+ * calls of MPI. */
+static double processor_wait(const struct subject *subject, size_t rank,
+			     const struct hk_growth_span *span)
+{
+	return activity_of(subject, rank, HK__ACTIVITY_KIND__ACTIVITY_WAITING, span);
 }
 
 /* Returns the mean own time of the leader in the bins in [FROM, TO), without waits for a processor.
@@ -164,6 +173,25 @@ static void processor_compare(struct subject *subject)
 	    work_of(subject, shift->at, shift->to) - work_of(subject, shift->from, shift->at);
 }
 
+/* Finds whether the leader waited for a processor for most of the change, inside of calls too. The
+ * thread's own clock does not tell that where the thread slept. */
+static void delay_compare(struct subject *subject)
+{
+	const Hk__ActivityKind kind = HK__ACTIVITY_KIND__ACTIVITY_DELAY;
+	const struct hk_shift *shift = subject->shift;
+	struct hk_growth_span before = span_of(subject, shift->leader, shift->from, shift->at);
+	struct hk_growth_span after = span_of(subject, shift->leader, shift->at, shift->to);
+	double before_ns = activity_of(subject, shift->leader, kind, &before);
+	double after_ns = activity_of(subject, shift->leader, kind, &after);
+
+	subject->delayed =
+	    after_ns - before_ns >= DELAY_SHARE * (shift->after_ns - shift->before_ns);
+	if (subject->delayed) {
+		subject->processor_before_ns = before_ns;
+		subject->processor_after_ns = after_ns;
+	}
+}
+
 /* Whether the rank did not work longer but waited for a processor: longer than before, or so much
  * that the times of steps say little. */
 static bool is_for_processor(const struct subject *subject)
@@ -173,6 +201,9 @@ static bool is_for_processor(const struct subject *subject)
 	double waited_ns = subject->processor_after_ns - subject->processor_before_ns;
 	bool worked = shift->own && subject->work_more_ns >= WORK_SHARE * more_ns;
 
+	if (subject->delayed) {
+		return true;
+	}
 	bool scarce = subject->processor_after_ns >= SCARCE_SHARE * shift->step_after_ns;
 	return (waited_ns >= PROCESSOR_SHARE * more_ns || scarce) && !worked;
 }
@@ -341,6 +372,7 @@ static int cause_find(struct subject *subject, const Hk__Snapshot *snapshot, con
 				    &subject->excess);
 	}
 	processor_compare(subject);
+	delay_compare(subject);
 	return rc;
 }
 

@@ -6,6 +6,7 @@
 
 #include "report/finding/share.h"
 #include "report/findings/wait_findings.h"
+#include "report/model/lookup.h"
 #include "text/name.h"
 #include "text/quantity.h"
 
@@ -13,6 +14,7 @@
 #define OF_TIME_LEAST 0.02 /* share of the ranks' time */
 #define OF_WAITS_LEAST 0.6 /* share of all waits; of two ranks, OF_WAITS_OF_TWO */
 #define OF_WAITS_OF_TWO 0.8
+#define MESSAGES_LEAST 0.5 /* share of the waits of one rank; so much time in messages explains them */
 #define PLACES_MOST 64u
 
 /* Returns the waits for RANK in ns. */
@@ -57,6 +59,56 @@ static struct place longest_for(const struct hk_waits *waits, int32_t rank)
 	return *longest;
 }
 
+static bool is_message(const char *function)
+{
+	return strcasestr(function, "send") || strcasestr(function, "recv");
+}
+
+/* Returns how long RANK sent and received messages, without its waits for other ranks. */
+static double messages_of(const struct hk_waits *waits, const struct hk_report *report,
+			  int32_t rank)
+{
+	double sum = 0;
+
+	for (size_t i = hk_report_first_call(report, rank);
+	     i < report->call_count && report->calls[i].rank == rank; i++) {
+		const struct hk_report_call *call = &report->calls[i];
+		if (strcmp(call->domain, "mpi") == 0 && strcmp(call->role, "main") == 0 &&
+		    is_message(call->function)) {
+			sum += (double)call->numbers.total_ns;
+		}
+	}
+	for (size_t i = 0; i < waits->count; i++) {
+		const struct hk_wait_row *row = &waits->rows[i];
+		sum -= row->rank == rank && is_message(row->function) ? (double)row->wait_ns : 0;
+	}
+	return sum;
+}
+
+/* If FINDINGS say that messages are too small, and RANK comes late because of messages, adds the
+ * waits for it, WAIT_NS over all ranks, to their cost. Returns whether that is so. */
+static bool messages_add(const struct hk_waits *waits, const struct hk_report *report,
+			 int32_t rank, double wait_ns, struct hk_findings *findings)
+{
+	double each_ns = wait_ns / (double)(report->rank_count - 1);
+	char time[HK_QUANTITY_BYTES];
+
+	for (size_t i = 0; i < findings->count; i++) {
+		struct hk_finding *finding = &findings->list[i];
+		if (strcmp(finding->kind, "small-messages") == 0 &&
+		    messages_of(waits, report, rank) >= MESSAGES_LEAST * each_ns) {
+			finding->cost_ns += wait_ns;
+			findings->current = i;
+			hk_finding_evidence(findings,
+					    "the ranks waited %s for rank %" PRId32
+					    ", which was in such messages",
+					    hk_quantity_time(time, wait_ns), rank);
+			return true;
+		}
+	}
+	return false;
+}
+
 void hk_wait_findings_add(const struct hk_waits *waits, const struct hk_report *report,
 			  struct hk_findings *findings)
 {
@@ -76,7 +128,8 @@ void hk_wait_findings_add(const struct hk_waits *waits, const struct hk_report *
 	}
 	double least = report->rank_count > 2 ? OF_WAITS_LEAST : OF_WAITS_OF_TWO;
 	if (most < 0 || most_ns < OF_TIME_LEAST * wall_ns || most_ns < least * all_ns ||
-	    hk_findings_explain_rank(findings, most)) {
+	    hk_findings_explain_rank(findings, most) ||
+	    messages_add(waits, report, most, most_ns, findings)) {
 		return;
 	}
 	struct place longest = longest_for(waits, most);

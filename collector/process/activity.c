@@ -9,6 +9,7 @@
 #include "collector/model/attachment.h"
 #include "collector/model/process.h"
 #include "collector/process/course.h"
+#include "collector/process/procfs.h"
 #include "report/model/domains.h"
 #include "ring/sample.h"
 
@@ -243,6 +244,18 @@ static void add_work(struct hk_process *process, uint64_t now_ticks)
 	add_row(course, HK__ACTIVITY_KIND__ACTIVITY_USUAL, activity->usual_ns, from, now_ticks);
 }
 
+/* Adds how long the process waited for a processor. A pid of another namespace means nothing here,
+ * and that of a process that has ended may be another one's. */
+static void add_delay(struct hk_process *process, bool ended, uint64_t now_ticks)
+{
+	uint64_t delay_ns;
+	if (!ended && !process->foreign &&
+	    hk_procfs_delay(process->state->pid, &delay_ns) == 0) {
+		add_row(&process->segment->activity->course, HK__ACTIVITY_KIND__ACTIVITY_DELAY,
+			delay_ns, now_ticks, now_ticks);
+	}
+}
+
 static void sample(struct hk_process *process)
 {
 	struct hk_activity *activity = process->segment->activity;
@@ -270,6 +283,7 @@ static void sample(struct hk_process *process)
 	}
 	add_row(course, HK__ACTIVITY_KIND__ACTIVITY_CALLS, activity->calls, now_ticks, now_ticks);
 	add_work(process, now_ticks);
+	add_delay(process, ended, now_ticks);
 	if (span_ns > UNSEEN_NS) {
 		activity->unseen_ns += span_ns;
 	}

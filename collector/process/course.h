@@ -15,7 +15,7 @@
 #define HK_COURSE_BINS 256u
 #define HK_COURSE_PART_BINS 16u /* in a message; an unchanged part is not sent again */
 #define HK_COURSE_DOMAINS 8u	/* rows of domains; the calls of further ones are in the last */
-#define HK_COURSE_ROWS (HK_COURSE_DOMAINS + 5)
+#define HK_COURSE_ROWS (HK_COURSE_DOMAINS + 6)
 #define HK_COURSE_SHIFT_MAX 56u /* enough for all of 64 bits */
 
 struct hk_course_row {

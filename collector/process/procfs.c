@@ -90,6 +90,17 @@ int hk_procfs_rss_peak(uint32_t pid, uint64_t *ret_bytes)
 	return 0;
 }
 
+int hk_procfs_delay(uint32_t pid, uint64_t *ret_ns)
+{
+	char path[64], text[128];
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/schedstat", pid);
+	int r = read_text(path, text, sizeof(text));
+	if (r < 0) {
+		return r;
+	}
+	return sscanf(text, "%*u %" SCNu64, ret_ns) == 1 ? 0 : -EBADMSG;
+}
+
 int hk_procfs_program(uint32_t pid, char *path, size_t size)
 {
 	static const char deleted[] = " (deleted)";

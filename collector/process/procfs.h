@@ -30,6 +30,10 @@ int hk_procfs_stat(uint32_t pid, struct hk_procfs_stat *ret_stat);
  * memory. */
 int hk_procfs_rss_peak(uint32_t pid, uint64_t *ret_bytes);
 
+/* Reads how long the first thread of PID was runnable without a processor. Returns 0, or -errno if
+ * the kernel does not say. */
+int hk_procfs_delay(uint32_t pid, uint64_t *ret_ns);
+
 /* Reads the path of the program, without the kernel's " (deleted)". */
 int hk_procfs_program(uint32_t pid, char *path, size_t size);
 

@@ -12,8 +12,10 @@ import contextlib
 import json
 import os
 import random
+import resource
 import subprocess
 import sys
+import time
 
 from harness import expect_true, main
 
@@ -57,6 +59,24 @@ def mpi_faults(run, case):
                   store=name, hooks=hooks, options=("-q", "--job", name), check=case.fault != "crash",
                   env={"HOOK_BUDGET": "2", "LD_PRELOAD": run.workload("libgentle_yield.so")})
     return findings_of(run, run.path(name, name))
+
+
+class Load:
+    """Of how many processors other programs than those of this test have made use."""
+
+    def __init__(self):
+        self.begin = self.look()
+
+    @staticmethod
+    def look():
+        with open("/proc/stat", encoding="ascii") as stat:
+            ticks = [int(word) for word in stat.readline().split()[1:9]]
+        own = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        return time.monotonic(), (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK"), own
+
+    def foreign(self):
+        wall, busy, own = (now - then for then, now in zip(self.begin, self.look()))
+        return (busy - own) / wall
 
 
 PROGRAMS = {
@@ -107,12 +127,13 @@ def test(run, runs, *only):
     table = collections.defaultdict(collections.Counter)
     right = claims = 0
     for program, case in cases_of(int(runs), only):
+        load = Load()
         findings = program(run, case)
         good = is_right(PROGRAMS[program][case.fault], case, findings)
         right += good and case.fault != "none"
         claims += not good and case.fault == "none"
         table[program.__name__, case.fault].update([shown(findings), "right" if good else "wrong"])
-        print(f"{program.__name__} {case}: {'right' if good else 'WRONG'}", flush=True)
+        print(f"{program.__name__} {case}: {'right' if good else 'WRONG'}, others use {load.foreign():.2f} processors", flush=True)
         if not good:
             print("  " + json.dumps([(one["kind"], one["confidence"], one["ranks"], one["function"], one["evidence"]) for one in findings]), flush=True)
     faulty = int(runs) // 2

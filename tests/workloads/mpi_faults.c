@@ -1,17 +1,20 @@
 /* mpi_faults.c: a job in steps, in which one rank has a fault of a known kind from one step on, or
- * none has. In a step each rank waits for a device, computes for a short time, and sums up with the
- * others. The ranks together use less than one processor.
+ * none has. In a step each rank waits for a device, exchanges borders with its neighbours, computes
+ * for a short time, and sums up with the others. A helper thread of each rank takes a mutex for a
+ * moment in each step. The ranks together use less than one processor.
  *
  *     mpi_faults FAULT RANK STEP STEPS
  *
- * FAULT: none, work (more computation), sleep (a pause in each step), read (a slow disk), lock (a
- * mutex that another thread holds), leak (memory of each step is kept), small (many small messages
+ * FAULT: none, work (more computation), sleep (a pause in each step), read (a slow disk), lock (the
+ * helper holds the mutex for long), leak (memory of each step is kept), small (many small messages
  * to the next rank), crash, hog (RANK has the first processor for itself and for what else is bound
- * to it), bound (all ranks are bound to the first processor).
+ * to it), bound (all ranks are bound to the first processor, and compute for twice as
+ * long).
  */
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,14 +28,17 @@
 #define DEVICE_NS 5000000 /* shortest wait for the device */
 #define DEVICE_MORE_NS 3000000
 #define PAUSE_NS 4000000 /* what most faults add to a step */
+#define HELP_NS 100000.0  /* of the helper in a step */
 #define KEPT_BYTES 65536u
-#define MESSAGES 16000
+#define MESSAGES 2000
+#define BORDER 128
 
 static volatile double sink;
 static int rank, ranks, disk[2];
 static uint64_t state_of_chance;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_barrier_t turn;
+static sem_t jobs, held; /* to the helper, and its answer that it holds the mutex */
+static volatile double job_ns; /* of the helper */
 
 /* 0 to 1. */
 static double uniform(void)
@@ -93,31 +99,23 @@ static int serve(void)
 	return child < 0 ? -1 : 0;
 }
 
-/* Holds the mutex for a while, each time that the rank asks for it. */
-static void *hold(void *unused)
+/* The helper: holds the mutex for each job. */
+static void *help(void *unused)
 {
-	for (;;) {
+	while (sem_wait(&jobs) == 0) {
 		pthread_mutex_lock(&mutex);
-		pthread_barrier_wait(&turn);
-		pause_ns(PAUSE_NS);
+		sem_post(&held);
+		compute(job_ns);
 		pthread_mutex_unlock(&mutex);
-		pthread_barrier_wait(&turn);
 	}
 	return unused;
 }
 
-static void fault_lock(void)
-{
-	pthread_barrier_wait(&turn);
-	pthread_mutex_lock(&mutex);
-	pthread_mutex_unlock(&mutex);
-	pthread_barrier_wait(&turn);
-}
-
-static int holder_start(void)
+static int helper_start(void)
 {
 	pthread_t thread;
-	return pthread_barrier_init(&turn, NULL, 2) || pthread_create(&thread, NULL, hold, NULL)
+	return sem_init(&jobs, 0, 0) || sem_init(&held, 0, 0) ||
+		       pthread_create(&thread, NULL, help, NULL) || pthread_detach(thread)
 		   ? -1
 		   : 0;
 }
@@ -155,6 +153,15 @@ static void fault_crash(void)
 	*nowhere = 1;
 }
 
+static void borders_exchange(void)
+{
+	static double out[BORDER], in[BORDER];
+	int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
+	MPI_Sendrecv(out, BORDER, MPI_DOUBLE, right, 1, in, BORDER, MPI_DOUBLE, left, 1,
+		     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	sink += in[0];
+}
+
 /* The next rank takes part. */
 static void small_messages(int from)
 {
@@ -188,14 +195,11 @@ static void bind_to(bool to_first)
 
 static const struct {
 	const char *name;
-	void (*run)(void);    /* of the rank in each step from STEP on; NULL: nothing */
-	int (*prepare)(void); /* of the rank before the first step; NULL: nothing */
+	void (*run)(void); /* of the rank in each step from STEP on; NULL: nothing */
 } faults[] = {
-    {"none", NULL, NULL},	 {"work", fault_work, NULL},
-    {"sleep", fault_sleep, NULL}, {"read", fault_read, serve},
-    {"leak", fault_leak, NULL},	 {"lock", fault_lock, holder_start},
-    {"small", NULL, NULL},	 {"crash", fault_crash, NULL},
-    {"hog", NULL, NULL},	 {"bound", NULL, NULL},
+    {"none", NULL},	  {"work", fault_work}, {"sleep", fault_sleep}, {"read", fault_read},
+    {"leak", fault_leak}, {"lock", NULL},	{"small", NULL},	{"crash", fault_crash},
+    {"hog", NULL},	  {"bound", NULL},
 };
 
 static int fault_of(const char *name)
@@ -224,13 +228,20 @@ int main(int argc, char **argv)
 	if (hog || bound) {
 		bind_to(bound || rank == bad);
 	}
-	if (rank == bad && faults[fault].prepare && faults[fault].prepare()) {
+	if (helper_start() || (rank == bad && faults[fault].run == fault_read && serve())) {
 		MPI_Abort(MPI_COMM_WORLD, 3);
 	}
+	bool lock = strcmp(argv[1], "lock") == 0 && rank == bad;
 	for (int step = 0; step < steps; step++) {
 		double mine = rank, sum;
 		device_wait();
-		compute(WORK_NS / ranks);
+		borders_exchange();
+		job_ns = lock && step >= from ? (double)PAUSE_NS + WORK_NS / ranks : HELP_NS;
+		sem_post(&jobs);
+		sem_wait(&held);
+		compute((bound ? 2 : 1) * WORK_NS / ranks);
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
 		if (rank == bad && step >= from && faults[fault].run) {
 			faults[fault].run();
 		}

@@ -21,6 +21,7 @@
  * of the wall time. */
 #define LATE_OF_WALL 0.001
 #define WAITING_OF_WALL 0.05
+#define DELAY_SHARE 0.5 /* of a rank's extra work; so much is a wait for a processor */
 /* A function is uneven if its highest time over its mean time reaches UNEVEN. It becomes a finding
  * if its slowest rank lost UNEVEN_OF_WALL of the wall time by it. */
 #define UNEVEN 1.25
@@ -283,6 +284,54 @@ static struct cause cause_of(const struct hk_report *report, size_t rank, double
 	return cause;
 }
 
+/* How long a rank was runnable without a processor, also at the end of calls in which it slept. */
+struct delay {
+	double own_ns, others_ns; /* the median of the others */
+};
+
+/* Finds the delay of RANK in SPAN. OTHERS has room for all ranks. */
+static struct delay delay_of(const struct hk_report *report, const struct span *span, size_t rank,
+			     double *others)
+{
+	struct delay delay = {0};
+	size_t count = 0;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		struct rows rows = rows_of(report, i, HK__ACTIVITY_KIND__ACTIVITY_DELAY);
+		double own_ns = between(rows, span->from_ns, span->to_ns);
+		if (i == rank) {
+			delay.own_ns = own_ns;
+		} else {
+			others[count++] = own_ns;
+		}
+	}
+	delay.others_ns = median(others, count);
+	return delay;
+}
+
+/* Whether a function of MPI is counted only on RANK, so that its time counts as work. */
+static bool is_counted_only(const struct hk_report *report, size_t rank)
+{
+	int32_t number = report->ranks[rank].rank;
+
+	for (size_t i = 0; i < report->step_count; i++) {
+		const struct hk_report_step *step = &report->steps[i];
+		const char *name = strrchr(step->pattern, ':');
+		if (step->rank != number || step->pinned || strcmp(step->to, "count") != 0) {
+			continue;
+		}
+		for (size_t k = hk_report_first_call(report, number);
+		     name && k < report->call_count && report->calls[k].rank == number; k++) {
+			const struct hk_report_call *call = &report->calls[k];
+			if (strcmp(call->domain, "mpi") == 0 &&
+			    strcmp(call->function, name + 1) == 0) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 /* ---- sentences ---- */
 
 static double wall_of(const struct hk_report *report)
@@ -308,6 +357,15 @@ static void rank_classify(struct hk_findings *findings, const struct hk_report *
 	hk_finding_classify(findings, kind, HK_CONFIDENCE_HIGH,
 			    (late->work - late->others) * (double)(report->rank_count - 1));
 	hk_finding_about_rank(findings, report->ranks[late->rank].rank);
+}
+
+static void processors_advise(struct hk_findings *findings, const struct hk_report *report,
+			      const struct hk_late *late)
+{
+	hk_finding_advise(findings,
+			  "look for other processes on the processors of rank %" PRId32
+			  ", and at its binding (taskset -p %" PRIu32 ")",
+			  report->ranks[late->rank].rank, report->ranks[late->rank].pid);
 }
 
 /* Adds the sentence about a late rank: LATE says by how much it is late, CAUSE in which function.
@@ -344,6 +402,24 @@ static void late_add(struct hk_findings *findings, const struct hk_report *repor
 				  " while it runs; or hook what it computes (--hooks)",
 				  report->ranks[late->rank].rank);
 	}
+}
+
+/* Adds the sentence about a rank whose extra work, as LATE says, is a wait for a processor: it gets
+ * one late when it wakes up. */
+static void delayed_add(struct hk_findings *findings, const struct hk_report *report,
+			const struct hk_late *late, const struct delay *delay)
+{
+	char waited[HK_QUANTITY_BYTES], others[HK_QUANTITY_BYTES], more[HK_QUANTITY_BYTES];
+
+	hk_finding_add(findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
+		       "rank %" PRId32
+		       " waits for a processor: %s, %s %s; other processes had it",
+		       report->ranks[late->rank].rank, hk_quantity_time(waited, delay->own_ns),
+		       others_of(report), hk_quantity_time(others, delay->others_ns));
+	rank_classify(findings, report, "no-processor", late);
+	hk_finding_evidence(findings, "between MPI calls it is %s later than %s",
+			    hk_quantity_time(more, late->work - late->others), others_of(report));
+	processors_advise(findings, report, late);
 }
 
 /* Returns 1 if rank NUMBER works longer in the middle one of its batches when its work of KIND
@@ -388,9 +464,12 @@ static int find_and_add(struct hk_findings *findings, const struct hk_report *re
 
 	r = r < 0 || sure ? r : find_confirmed(report, span, all, usual, &late, &sure);
 	double more = r > 0 ? late.work - late.others : 0;
-	if (r > 0 && more >= least_ns) {
+	if (r > 0 && more >= least_ns && !is_counted_only(report, late.rank)) {
 		struct cause cause = cause_of(report, late.rank, CAUSE_SHARE * more, others);
-		if (sure || cause.function || late.excess >= BEYOND_DISTURBANCE) {
+		struct delay delay = delay_of(report, span, late.rank, others);
+		if (delay.own_ns - delay.others_ns >= DELAY_SHARE * more) {
+			delayed_add(findings, report, &late, &delay);
+		} else if (sure || cause.function || late.excess >= BEYOND_DISTURBANCE) {
 			late_add(findings, report, &late, &cause);
 		}
 	}
@@ -410,10 +489,19 @@ static void waiting_add(struct hk_findings *findings, const struct hk_report *re
 		       report->ranks[late->rank].rank, hk_quantity_time(waited, late->work),
 		       others_of(report), hk_quantity_time(others, late->others));
 	rank_classify(findings, report, "no-processor", late);
-	hk_finding_advise(findings,
-			  "look for other processes on the processors of rank %" PRId32
-			  ", and at its binding (taskset -p %" PRIu32 ")",
-			  report->ranks[late->rank].rank, report->ranks[late->rank].pid);
+	processors_advise(findings, report, late);
+}
+
+static bool has_no_processor(const struct hk_findings *findings, int32_t rank)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct hk_finding *finding = &findings->list[i];
+		if (finding->rank_count == 1 && finding->ranks[0] == rank &&
+		    strcmp(finding->kind, "no-processor") == 0) {
+			return true;
+		}
+	}
+	return false;
 }
 
 static int over_time_add(struct hk_findings *findings, const struct hk_report *report)
@@ -427,7 +515,8 @@ static int over_time_add(struct hk_findings *findings, const struct hk_report *r
 	}
 	int r = find_and_add(findings, report, &span, fmax(LATE_OF_WALL * wall, TOLD_FROM_NS));
 	r = r < 0 ? r : find_late(report, &span, HK__ACTIVITY_KIND__ACTIVITY_WAITING, &late);
-	if (r > 0 && late.work - late.others >= fmax(WAITING_OF_WALL * wall, TOLD_FROM_NS)) {
+	if (r > 0 && late.work - late.others >= fmax(WAITING_OF_WALL * wall, TOLD_FROM_NS) &&
+	    !has_no_processor(findings, report->ranks[late.rank].rank)) {
 		waiting_add(findings, report, &late);
 	}
 	return r < 0 ? r : 0;
