@@ -2,9 +2,9 @@
 """hookcli why on jobs of 4 to 8 ranks in which one rank has a fault of a known kind, and on jobs without a fault: the first finding names
 the kind and the rank, and nothing is claimed without a fault.
 
-    test_why_campaign.py BUILD RUNS [FAULT ...]
+    test_why_campaign.py BUILD RUNS [PROGRAM:FAULT ...]
 
-Half of the seeded RUNS have a fault, of FAULT only if given. The ranks leave their processor to others while they wait in MPI, and their
+Half of the seeded RUNS have a fault, of PROGRAM:FAULT only if given. The ranks leave their processor to others while they wait in MPI, and their
 work together needs less than one processor, so two processors suffice. Prints the table of what was said.
 """
 import collections
@@ -17,9 +17,11 @@ import subprocess
 import sys
 import time
 
-from harness import expect_true, main
+from harness import expect_true, main, wait_for
+from test_why_hang import Job
 
-STEPS = 800
+WORKLOADS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "workloads")
+STEPS, LAMMPS_STEPS = 800, 300
 RANKS = (4, 5, 6, 8)
 HOGS = 8
 # A rank that is late because it became slow: either may cost more.
@@ -51,14 +53,38 @@ def findings_of(run, job):
     return [one for one in findings if one["weight"] == "finding"]
 
 
-def mpi_faults(run, case):
+def traced(run, case, *command, preload=(), hooks=(), check=True, **environment):
+    """The findings of COMMAND on the ranks of CASE, after it."""
     name = f"job{case.number}"
+    libraries = " ".join(run.workload(f"lib{library}.so") for library in ("gentle_yield", *preload))
+    run.trace("mpirun", "-n", str(case.ranks), *command, store=name, hooks=hooks, options=("-q", "--job", name), check=check,
+              env={"HOOK_BUDGET": "2", "LD_PRELOAD": libraries, **environment})
+    return findings_of(run, run.path(name, name))
+
+
+def mpi_faults(run, case):
     hooks = ("libc",) if case.fault == "leak" else ()
     with hogs(HOGS if case.fault == "hog" else 0):
-        run.trace("mpirun", "-n", str(case.ranks), run.workload("mpi_faults"), case.fault, str(case.rank), str(case.step), str(STEPS),
-                  store=name, hooks=hooks, options=("-q", "--job", name), check=case.fault != "crash",
-                  env={"HOOK_BUDGET": "2", "LD_PRELOAD": run.workload("libgentle_yield.so")})
-    return findings_of(run, run.path(name, name))
+        return traced(run, case, run.workload("mpi_faults"), case.fault, case.rank, case.step, STEPS, hooks=hooks, check=case.fault != "crash")
+
+
+def python_faults(run, case):
+    return traced(run, case, sys.executable, os.path.join(WORKLOADS, "python_faults.py"), case.fault, case.rank, case.step, STEPS)
+
+
+def lammps(run, case):
+    return traced(run, case, "lmp", "-in", os.path.join(WORKLOADS, "lammps_lj.in"), "-var", "STEPS", LAMMPS_STEPS, preload=("lammps_faults",),
+                  LAMMPS_RANK=str(case.rank), LAMMPS_FAULT=case.fault)
+
+
+def mpi_hang(run, case):
+    """What is said while the job hangs."""
+    job = Job(run, case.number, case.fault, case.rank, case.step, case.ranks, LD_PRELOAD=run.workload("libgentle_yield.so"))
+    try:
+        wait_for("the hang to be named", job.look)
+        return findings_of(run, job.name)
+    finally:
+        job.end()
 
 
 class Load:
@@ -79,19 +105,30 @@ class Load:
         return (busy - own) / wall
 
 
+STUCK = Right(("hang", "awaited-rank"))
 PROGRAMS = {
     mpi_faults: {
         "none": None,
         "work": Right(SLOW),
         "sleep": Right(SLOW, "nanosleep"),
         "read": Right(SLOW, "read"),
-        "lock": Right(SLOW, "pthread_mutex_lock"),
+        "lock": Right(SLOW),
         "leak": Right(("memory-growth",)),
         "small": Right(("small-messages",), rank=False),
         "crash": Right(("death",)),
         "hog": Right(("no-processor",)),
         "bound": Right(("oversubscribed",), rank=False),
     },
+    # It leaves out a collective; it calls another one; SIGSTOP; it holds a mutex that it wants.
+    mpi_hang: {"skip": STUCK, "other": STUCK, "stop": STUCK, "lock": STUCK},
+    python_faults: {
+        "none": None,
+        "sleep": Right(SLOW, "clock_nanosleep"),
+        "work": Right(SLOW),
+        "gc": Right(SLOW),
+        "loader": Right(SLOW, "read"),
+    },
+    lammps: {"none": None, "sleep": Right(SLOW, "nanosleep"), "work": Right(SLOW)},
 }
 
 
@@ -109,11 +146,11 @@ def cases_of(runs, only):
     """Half of them without a fault, each program and fault in turn."""
     choose = random.Random(18)
     clean = [program for program, faults in PROGRAMS.items() if "none" in faults]
-    faulty = [(program, fault) for program, faults in PROGRAMS.items() for fault in faults if fault != "none" and (not only or fault in only)]
+    faulty = [(program, fault) for program, faults in PROGRAMS.items() for fault in faults if fault != "none" and (not only or f"{program.__name__}:{fault}" in only)]
     for number in range(runs):
         program, fault = faulty[number // 2 % len(faulty)] if number % 2 else (clean[number // 2 % len(clean)], "none")
         ranks = choose.choice(RANKS)
-        yield program, Case(number, fault, choose.randrange(ranks), choose.randrange(STEPS // 4), ranks)
+        yield program, Case(number, fault, choose.randrange(ranks), choose.randrange(20, STEPS // 4), ranks)
 
 
 def shown(findings):
@@ -124,6 +161,7 @@ def test(run, runs, *only):
     if len(os.sched_getaffinity(0)) < 2:
         print("one processor: ranks would wait for it in every job")
         sys.exit(77)
+    run.start_collector()  # for the jobs that are looked at while they run
     table = collections.defaultdict(collections.Counter)
     right = claims = 0
     for program, case in cases_of(int(runs), only):

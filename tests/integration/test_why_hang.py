@@ -33,11 +33,11 @@ PYTHON_LATE = 2
 
 
 class Job:
-    def __init__(self, run, number, fault, rank, step, ranks):
+    def __init__(self, run, number, fault, rank, step, ranks, **environment):
         self.run, self.fault, self.rank, self.name, self.gdb = run, fault, rank, f"hang{number}", None
         # A group of its own: mpirun and its ranks are ended together, also those that are stopped.
         self.process = subprocess.Popen([run.binary("hookcli"), "run", "-q", "--job", self.name, "--", "mpirun", "-n", str(ranks),
-                                         run.workload("mpi_hang"), fault, str(rank), str(step)], env=run.environment(), cwd=run.directory,
+                                         run.workload("mpi_hang"), fault, str(rank), str(step)], env=run.environment(**environment), cwd=run.directory,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                         start_new_session=True)
         self.found = None
