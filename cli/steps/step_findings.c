@@ -34,7 +34,7 @@ struct subject {
 	bool explained;		    /* `growth` is the cause */
 	double processor_before_ns, /* waits for a processor in a step */
 	    processor_after_ns;
-	bool delayed;	     /* these are of the leader and count waits inside of calls too */
+	bool delayed;	     /* these are of the ranks together, inside of calls too */
 	double work_more_ns; /* growth of the leader's own time without them, on average */
 };
 
@@ -173,17 +173,23 @@ static void processor_compare(struct subject *subject)
 	    work_of(subject, shift->at, shift->to) - work_of(subject, shift->from, shift->at);
 }
 
-/* Finds whether the leader waited for a processor for most of the change, inside of calls too. The
- * thread's own clock does not tell that where the thread slept. */
+/* Finds whether the ranks waited for a processor for most of the change, inside of calls too. The
+ * thread's own clock does not tell that where the thread slept. In a collective the delays of
+ * several ranks add up, since each waits for the others. */
 static void delay_compare(struct subject *subject)
 {
 	const Hk__ActivityKind kind = HK__ACTIVITY_KIND__ACTIVITY_DELAY;
 	const struct hk_shift *shift = subject->shift;
-	struct hk_growth_span before = span_of(subject, shift->leader, shift->from, shift->at);
-	struct hk_growth_span after = span_of(subject, shift->leader, shift->at, shift->to);
-	double before_ns = activity_of(subject, shift->leader, kind, &before);
-	double after_ns = activity_of(subject, shift->leader, kind, &after);
+	size_t count = shift->own ? 1 : shift->rank_count;
+	double before_ns = 0, after_ns = 0;
 
+	for (size_t i = 0; i < count; i++) {
+		size_t rank = shift->own ? shift->leader : shift->ranks[i];
+		struct hk_growth_span before = span_of(subject, rank, shift->from, shift->at);
+		struct hk_growth_span after = span_of(subject, rank, shift->at, shift->to);
+		before_ns += activity_of(subject, rank, kind, &before);
+		after_ns += activity_of(subject, rank, kind, &after);
+	}
 	subject->delayed =
 	    after_ns - before_ns >= DELAY_SHARE * (shift->after_ns - shift->before_ns);
 	if (subject->delayed) {

@@ -14,7 +14,8 @@
 #define OF_TIME_LEAST 0.02 /* share of the ranks' time */
 #define OF_WAITS_LEAST 0.6 /* share of all waits; of two ranks, OF_WAITS_OF_TWO */
 #define OF_WAITS_OF_TWO 0.8
-#define MESSAGES_LEAST 0.5 /* share of the waits of one rank; so much time in messages explains them */
+#define MESSAGES_LEAST \
+	0.5 /* share of the waits of one rank; so much time in messages explains them */
 #define PLACES_MOST 64u
 
 /* Returns the waits for RANK in ns. */
@@ -87,8 +88,8 @@ static double messages_of(const struct hk_waits *waits, const struct hk_report *
 
 /* If FINDINGS say that messages are too small, and RANK comes late because of messages, adds the
  * waits for it, WAIT_NS over all ranks, to their cost. Returns whether that is so. */
-static bool messages_add(const struct hk_waits *waits, const struct hk_report *report,
-			 int32_t rank, double wait_ns, struct hk_findings *findings)
+static bool messages_add(const struct hk_waits *waits, const struct hk_report *report, int32_t rank,
+			 double wait_ns, struct hk_findings *findings)
 {
 	double each_ns = wait_ns / (double)(report->rank_count - 1);
 	char time[HK_QUANTITY_BYTES];

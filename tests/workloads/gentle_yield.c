@@ -1,5 +1,5 @@
-/* gentle_yield.c: preloaded into ranks of MPI, sleeps where they give their processor up. A rank that
- * waits in MPI then leaves its processor to others, as on a machine with a processor for each.
+/* gentle_yield.c: preloaded into ranks of MPI, sleeps where they give their processor up. A rank
+ * that waits in MPI then leaves its processor to others, as on a machine with a processor for each.
  * The system is called without the C library, so no traced function is called.
  */
 #include <sched.h>

@@ -28,7 +28,7 @@
 #define DEVICE_NS 5000000 /* shortest wait for the device */
 #define DEVICE_MORE_NS 3000000
 #define PAUSE_NS 4000000 /* what most faults add to a step */
-#define HELP_NS 100000.0  /* of the helper in a step */
+#define HELP_NS 100000.0 /* of the helper in a step */
 #define KEPT_BYTES 65536u
 #define MESSAGES 2000
 #define BORDER 128
@@ -37,7 +37,7 @@ static volatile double sink;
 static int rank, ranks, disk[2];
 static uint64_t state_of_chance;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static sem_t jobs, held; /* to the helper, and its answer that it holds the mutex */
+static sem_t jobs, held;       /* to the helper, and its answer that it holds the mutex */
 static volatile double job_ns; /* of the helper */
 
 /* 0 to 1. */
@@ -238,7 +238,9 @@ int main(int argc, char **argv)
 		borders_exchange();
 		job_ns = lock && step >= from ? (double)PAUSE_NS + WORK_NS / ranks : HELP_NS;
 		sem_post(&jobs);
-		sem_wait(&held);
+		if (lock) {
+			sem_wait(&held);
+		}
 		compute((bound ? 2 : 1) * WORK_NS / ranks);
 		pthread_mutex_lock(&mutex);
 		pthread_mutex_unlock(&mutex);

@@ -26,6 +26,7 @@
  * if its slowest rank lost UNEVEN_OF_WALL of the wall time by it. */
 #define UNEVEN 1.25
 #define UNEVEN_OF_WALL 0.02
+#define ONE_CALL 0.5 /* of the lost time; if one call took so much, it may be chance */
 /* Least share of a rank's extra work that a function must explain to be its cause. */
 #define CAUSE_SHARE 0.5
 #define CAUSE_EXCESS 0.05 /* over the others' time: waits last as long as the job */
@@ -412,8 +413,7 @@ static void delayed_add(struct hk_findings *findings, const struct hk_report *re
 	char waited[HK_QUANTITY_BYTES], others[HK_QUANTITY_BYTES], more[HK_QUANTITY_BYTES];
 
 	hk_finding_add(findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
-		       "rank %" PRId32
-		       " waits for a processor: %s, %s %s; other processes had it",
+		       "rank %" PRId32 " waits for a processor: %s, %s %s; other processes had it",
 		       report->ranks[late->rank].rank, hk_quantity_time(waited, delay->own_ns),
 		       others_of(report), hk_quantity_time(others, delay->others_ns));
 	rank_classify(findings, report, "no-processor", late);
@@ -571,9 +571,11 @@ static void uneven_add(struct hk_findings *findings, const struct hk_report *rep
 	    hk_quantity_time(most_text, (double)worst->rank_most_ns), slowest,
 	    hk_quantity_time(mean_text, (double)worst->numbers.total_ns / ranks), worst->imbalance);
 	/* Time in MPI is mostly waiting, which follows from what the ranks do elsewhere. */
-	hk_finding_classify(
-	    findings, "uneven-function",
-	    strcmp(worst->domain, "mpi") == 0 ? HK_CONFIDENCE_LOW : HK_CONFIDENCE_MEDIUM, lost);
+	bool low =
+	    strcmp(worst->domain, "mpi") == 0 ||
+	    (worst->numbers.have_latency && (double)worst->numbers.max_ns >= ONE_CALL * lost);
+	hk_finding_classify(findings, "uneven-function",
+			    low ? HK_CONFIDENCE_LOW : HK_CONFIDENCE_MEDIUM, lost);
 	hk_finding_about_rank(findings, slowest);
 	hk_finding_about_function(findings, worst->function);
 }

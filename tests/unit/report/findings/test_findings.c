@@ -278,6 +278,39 @@ static void test_a_rank_without_a_processor_is_not_late(void **state)
 	free(text);
 }
 
+/* Says what is found where rank 2 works longer, and DELAY_MS of a bin each rank waits for a
+ * processor, in calls that sleep too. The caller frees it. */
+static char *told_of_delays(const unsigned delay_ms[4])
+{
+	static Hk__Activity *lists[4][2 * BINS / PART];
+	struct maker maker;
+	fill(&maker, (const unsigned[]){4, 4, 4, 4});
+	for (int rank = 0; rank < 4; rank++) {
+		struct maker_process *process = maker.processes[rank];
+		Hk__Activity **both = lists[rank];
+		fill_activity(process, HK__ACTIVITY_KIND__ACTIVITY_WORK, rank == 2 ? 50 : 30);
+		memcpy(both, process->message.activity, sizeof(lists[0]) / 2);
+		fill_activity(process, HK__ACTIVITY_KIND__ACTIVITY_DELAY, delay_ms[rank]);
+		memcpy(both + BINS / PART, process->message.activity, sizeof(lists[0]) / 2);
+		process->message.activity = both;
+		process->message.n_activity = 2 * BINS / PART;
+	}
+	return told(&maker);
+}
+
+static void test_a_rank_that_wakes_late_for_want_of_a_processor_is_not_late(void **state)
+{
+	(void)state;
+	char *text = told_of_delays((const unsigned[]){2, 2, 20, 2});
+	expect(text, "is late", false);
+	expect(text, "balance finding: rank 2 waits for a processor: ", true);
+	free(text);
+	text = told_of_delays((const unsigned[]){2, 2, 4, 2});
+	expect(text, "balance finding: rank 2 is late: ", true);
+	expect(text, "waits for a processor", false);
+	free(text);
+}
+
 /* One number a rank says nothing of how much such numbers vary. */
 static void test_a_difference_that_was_seen_once_is_no_finding(void **state)
 {
@@ -416,6 +449,7 @@ int main(void)
 	    cmocka_unit_test(test_a_rank_with_as_much_work_is_not_late),
 	    cmocka_unit_test(test_a_rank_with_more_work_is_late_though_its_usual_work_varies),
 	    cmocka_unit_test(test_a_rank_without_a_processor_is_not_late),
+	    cmocka_unit_test(test_a_rank_that_wakes_late_for_want_of_a_processor_is_not_late),
 	    cmocka_unit_test(test_a_difference_that_was_seen_once_is_no_finding),
 	    cmocka_unit_test(test_even_ranks_are_not_blamed),
 	    cmocka_unit_test(test_a_rank_that_waits_is_uneven_and_not_late),
