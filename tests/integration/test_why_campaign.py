@@ -79,7 +79,7 @@ def python_faults(run, case):
 
 
 def lammps(run, case):
-    return traced(run, case, "lmp", "-in", os.path.join(WORKLOADS, "lammps_lj.in"), "-var", "STEPS", LAMMPS_STEPS, preload=("lammps_faults",),
+    return traced(run, case, "lmp", "-in", os.path.join(WORKLOADS, "lammps_lj.in"), "-var", "STEPS", LAMMPS_STEPS, "-log", "none", preload=("lammps_faults",),
                   LAMMPS_RANK=str(case.rank), LAMMPS_FAULT=case.fault)
 
 
