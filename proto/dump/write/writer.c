@@ -23,6 +23,7 @@
 #define STACK_FRAMES_MAX 1024u
 #define THREAD_STACK (256u << 10)
 #define CLOSE_SECONDS 30u
+#define HEAP_BLOCK (8u << 20) /* glibc then keeps twice as much that is free at the heap's top */
 
 struct hk_dump_writer {
 	struct hk_storer storer;
@@ -456,6 +457,17 @@ static int write_about_quietly(struct hk_dump_writer *writer,
 	return rc;
 }
 
+/* A dump holds tensors a little longer than the program does, so the heap's top comes and goes with
+ * each step. glibc gives it back to the kernel above a size that it learns from the largest block
+ * freed so far, and then each step has hundreds of page faults. So it learns from one block here. A
+ * program with larger tensors has taught it already. */
+static void settle_heap(void)
+{
+	void *volatile block = malloc(HEAP_BLOCK);
+
+	free(block);
+}
+
 static struct hk_dump_writer *new_writer(const struct hk_dump_settings *settings)
 {
 	struct hk_dump_writer *writer = calloc(1, sizeof(*writer));
@@ -463,6 +475,7 @@ static struct hk_dump_writer *new_writer(const struct hk_dump_settings *settings
 	if (!writer) {
 		return NULL;
 	}
+	settle_heap();
 	writer->process = getpid();
 	hk_intern_init(&writer->texts, TEXTS_BYTES);
 	hk_intern_init(&writer->stacks, TEXTS_BYTES);
