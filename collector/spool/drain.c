@@ -175,9 +175,12 @@ static int seal_some(struct hk_process *process, uint64_t limit_bytes, bool *ret
 	if (r < 0) {
 		return r;
 	}
+	if (survey.lost > 0) {
+		hk_arrivals_doubt(process->arrivals, HK_DOUBT_LOST); /* of records behind */
+	}
 	r = read_runs(process, &survey, limit_bytes, ret_all);
 	hk_spool_account(process->segment->spool);
-	if (survey.lost > 0 || hk_spool_dropped(process->segment->spool) > 0) {
+	if (hk_spool_dropped(process->segment->spool) > 0) {
 		hk_arrivals_doubt(process->arrivals, HK_DOUBT_LOST);
 	}
 	uint64_t used = hk_spool_bytes(process->segment->spool);

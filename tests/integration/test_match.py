@@ -11,11 +11,18 @@ from harness import expect, expect_true, main, wait_for
 from nodes import Node, free_url
 
 STEPS, SEED, LATE, MORE_MS = 280, 5, 1, 25
+MIDDLE, END = 1, 2  # where mpi_waits stays until it may go on
 RANKS = 2
 LEAST = 40  # collectives until a look at the running job
 PATTERNS = ("barrier", "all-to-all", "late-broadcast", "early-reduce")
 SLACK_NS = 2000  # of a wait: the rate of the clock is known better in the end
 BELOW_ERROR = 3  # waits that one side may find to be below the clock error
+
+
+def go_on(run, job, *places):
+    for place in places:
+        with open(run.path(f"{job}.gate.{place}"), "wb"):
+            pass
 
 
 def live(report):
@@ -78,8 +85,10 @@ def expect_all_matched(what, report):
 def on_one_node(run):
     node = Node(run, "alone").start()
     job = node.popen(run.binary("hookcli"), "run", "-q", "--job", "one", "--", "mpirun", "-n", str(RANKS), run.workload("mpi_waits"), str(STEPS),
-                     str(SEED), run.path("one.notes"), str(LATE), str(MORE_MS))
+                     str(SEED), run.path("one.notes"), str(LATE), str(MORE_MS), run.path("one.gate"))
+    go_on(run, "one", MIDDLE)
     expect_late("one node", node.cli, "one")
+    go_on(run, "one", END)
     expect("exit of the job", job.wait(), 0)
     report = node.closed_report("one")
     expect_all_matched("one node", report)
@@ -93,7 +102,7 @@ def start_over(run, leaves, job):
         environment = leaf.environment(**{**loop.agent_environment(run, job), "HOOK_HOOKS": "mpi"})
         ours = [f"{name}={value}" for name, value in environment.items() if name.startswith("HOOK_") or name == "LD_PRELOAD"]
         words += [":"] * bool(words) + ["-n", "1", "env", *ours, run.workload("mpi_waits"), str(STEPS), str(SEED), run.path(f"{job}.notes"), str(LATE),
-                                        str(MORE_MS)]
+                                        str(MORE_MS), run.path(f"{job}.gate")]
     return leaves[0].popen("mpirun", *words, log=f"{job}.log")
 
 
@@ -102,13 +111,15 @@ def matched(root, job):
     return json.loads(done.stdout)["matching"]["collectives"] if done.returncode == 0 else 0
 
 
-def over_two_leaves(run, url, root, leaves):
+def over_two_leaves(run, root, leaves):
     job = start_over(run, leaves, "two")
     expect_late("root", root.cli, "two")
     before = matched(root, "two")
     root.kill()
     root.start()
+    go_on(run, "two", MIDDLE)
     wait_for("more collectives after the root was killed", lambda: matched(root, "two") > before + LEAST)
+    go_on(run, "two", END)
     expect("exit of the job", job.wait(), 0)
     report = root.closed_report("two")
     read, found = read_waits(root.cli, "two"), awaited(report)
@@ -124,8 +135,10 @@ def with_a_leaf_killed(run, root, leaves):
     wait_for("matched collectives", lambda: matched(root, "three") >= LEAST)
     leaves[LATE].kill()
     leaves[LATE].start()
+    go_on(run, "three", MIDDLE)
     reason = f"calls of rank {LATE} have no numbers: a collector was restarted"
     wait_for("the reason in why", lambda: any(reason in row["evidence"] for row in json.loads(root.cli("why", "three", "--json").stdout)["findings"]))
+    go_on(run, "three", END)
     expect("exit of the job", job.wait(), 0)
     report = root.closed_report("three")
     read, found = read_waits(root.cli, "three"), awaited(report)
@@ -140,7 +153,7 @@ def test(run):
     url = free_url()
     root = Node(run, "root", ["--listen", url]).start()
     leaves = [Node(run, name, ["--upstream", url]).start() for name in ("near", "far")]
-    over_two_leaves(run, url, root, leaves)
+    over_two_leaves(run, root, leaves)
     with_a_leaf_killed(run, root, leaves)
 
 

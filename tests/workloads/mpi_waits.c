@@ -6,15 +6,17 @@
  *
  * ROLE: "send", "receive", "root" or "part".
  *
- *     mpi_waits STEPS SEED FILE [RANK MS]
+ *     mpi_waits STEPS SEED FILE [RANK MS [GATE]]
  *
- * Given a rank, that one works MS milliseconds longer in each step.
+ * Given a rank, that one works MS milliseconds longer in each step. Given a gate, the ranks stay
+ * before the middle step until the file GATE.1 is there, and before the end until GATE.2 is.
  */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define STEPS_MOST 4096
 #define WORK_MOST_NS 8000000u
@@ -147,13 +149,24 @@ static void write_notes(int steps, const char *name)
 	}
 }
 
+static void stay(const char *gate, int number)
+{
+	const struct timespec pause = {.tv_nsec = 10000000};
+	char path[4096];
+	snprintf(path, sizeof(path), "%s.%d", gate ? gate : "", number);
+	while (gate && access(path, F_OK) != 0) {
+		nanosleep(&pause, NULL);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int steps = argc > 3 ? atoi(argv[1]) : 0;
 	int late = argc > 5 ? atoi(argv[4]) : -1;
 	int64_t more_ns = argc > 5 ? atoi(argv[5]) * INT64_C(1000000) : 0;
+	const char *gate = argc > 6 ? argv[6] : NULL;
 	if (steps <= 0 || steps > STEPS_MOST) {
-		fputs("usage: mpi_waits STEPS SEED FILE [RANK MS]\n", stderr);
+		fputs("usage: mpi_waits STEPS SEED FILE [RANK MS [GATE]]\n", stderr);
 		return 2;
 	}
 	MPI_Init(&argc, &argv);
@@ -162,6 +175,9 @@ int main(int argc, char **argv)
 	srand((unsigned)atoi(argv[2]) * 97 + (unsigned)rank);
 	for (int step = 0; step < steps; step++) {
 		struct note *note = &notes[step];
+		if (step == steps / 2) {
+			stay(gate, 1);
+		}
 		work(rand() % WORK_MOST_NS + (rank == late ? more_ns : 0));
 		switch (step % 8) {
 		case 0:
@@ -178,6 +194,7 @@ int main(int argc, char **argv)
 			break;
 		}
 	}
+	stay(gate, 2);
 	write_notes(steps, argv[3]);
 	MPI_Finalize();
 	return 0;
