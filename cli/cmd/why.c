@@ -117,8 +117,7 @@ static int write_json(const struct hk_findings *findings, const struct hk_report
 	return ferror(stdout) ? -EIO : 0;
 }
 
-/* Returns whether FINDINGS say already, from what was matched while the job runs, which rank is
- * awaited. */
+/* Returns whether FINDINGS already name an awaited rank. */
 static bool knows_awaited(const struct hk_findings *findings)
 {
 	for (size_t i = 0; i < findings->count; i++) {
@@ -160,8 +159,8 @@ static int steps_add(const struct hk_job *job, const struct hk_report *report,
 	return r < 0 ? r : findings->error;
 }
 
-/* Takes off the cost of steps that became longer on all ranks what another finding explains. They
- * say when the job became slow, not why. */
+/* Subtracts the largest cost of another finding from that of steps that became longer on all ranks:
+ * those say when the job became slow, not why. */
 static void explained_subtract(const struct hk_report *report, struct hk_findings *findings)
 {
 	double explained_ns = 0;
@@ -189,7 +188,11 @@ static int records_add(const struct hk_job *job, const struct hk_report *report,
 		       struct hk_findings *findings)
 {
 	if (report->job.records > READ_RECORDS) {
-		return 0;
+		hk_finding_add(findings, HK_TOPIC_RECORDS, HK_WEIGHT_FACT,
+			       "more than %u million records: waits between ranks and steps were "
+			       "not looked at; hookcli report --by wait and --by step do",
+			       READ_RECORDS / 1000000);
+		return findings->error;
 	}
 	int r = steps_add(job, report, findings);
 	r = r < 0 ? r : waits_add(job, report, findings);

@@ -249,7 +249,8 @@ static void add_work(struct hk_process *process, uint64_t now_ticks)
 static void add_delay(struct hk_process *process, bool ended, uint64_t now_ticks)
 {
 	uint64_t delay_ns;
-	if (!ended && !process->foreign && hk_procfs_delay(process->state->pid, &delay_ns) == 0) {
+	if (!ended && !process->exited && !process->foreign &&
+	    hk_procfs_delay(process->state->pid, &delay_ns) == 0) {
 		add_row(&process->segment->activity->course, HK__ACTIVITY_KIND__ACTIVITY_DELAY,
 			delay_ns, now_ticks, now_ticks);
 	}

@@ -3,7 +3,8 @@
  *
  * It needs no records, so it is complete even if records are lost, evicted, or not made. For a site
  * at level sample it has the time of the timed calls. Samples are taken at every pass at first, and
- * once per bin, or second, later. The samples also tell since when the process is quiet.
+ * later once per bin, but at least every 500 ms. The samples also tell since when the process is
+ * quiet.
  */
 #ifndef HK_COLLECTOR_PROCESS_ACTIVITY_H
 #define HK_COLLECTOR_PROCESS_ACTIVITY_H

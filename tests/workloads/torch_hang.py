@@ -6,7 +6,7 @@ DIRECTORY/trace_RANK when the fifo DIRECTORY/ask_RANK is opened for writing and 
 
 FAULT: sleep, loop (in Python), lock (that the rank holds), read (of a pipe that stays empty), native (C code that keeps the interpreter's
 lock), skip (of a whole step), op (broadcast instead of all_reduce), gather (all_gather instead of all_reduce), order (barrier before
-all_reduce), stop (SIGSTOP). The faults exit (with status 0) and shape (of a tensor) end the job instead.
+all_reduce), stop (SIGSTOP).
 """
 import ctypes
 import os
@@ -58,14 +58,6 @@ def fault_gather():
 
 def fault_order():
     torch.distributed.barrier()
-
-
-def fault_shape():
-    torch.distributed.all_reduce(torch.ones(1000))
-
-
-def fault_exit():
-    os._exit(0)
 
 
 def fault_stop():

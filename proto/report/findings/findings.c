@@ -308,10 +308,16 @@ static void rss_add(struct hk_findings *findings, const struct hk_report *report
 			highest = rank;
 		}
 	}
+	bool has_heap = false;
+	for (size_t i = 0; i < report->memory_count; i++) {
+		has_heap |= strcmp(report->memory[i].kind, "heap") == 0;
+	}
 	if (highest && highest->rss_peak_bytes > 0) {
 		hk_finding_add(findings, HK_TOPIC_MEMORY, HK_WEIGHT_FACT,
-			       "resident memory peaks on rank %" PRId32 ": %s, as the kernel says",
-			       highest->rank, hk_quantity_bytes(text, highest->rss_peak_bytes));
+			       "resident memory peaks on rank %" PRId32
+			       ": %s, as the kernel says%s",
+			       highest->rank, hk_quantity_bytes(text, highest->rss_peak_bytes),
+			       has_heap ? "" : "; what grows in the heap shows with --hooks libc");
 	}
 }
 

@@ -75,7 +75,8 @@ struct hk_report_rank {
 	int64_t start_ns;
 	int64_t end_ns; /* end of the last process; of a running rank: its last sample */
 	bool running;
-	/* For how long its threads have been in no call but such as wait, or have not returned. */
+	/* Time since calls that returned last took more than 1/2000 of the time, without calls that
+	 * only wait; 0: unknown. */
 	uint64_t quiet_ns;
 	uint64_t cpu_ns, rss_peak_bytes;
 	struct hk_report_exit exit;

@@ -5,6 +5,8 @@
 
 #include "report/wait/doubt.h"
 
+#define SUMS_MOST 64u /* a root makes 32: what more there is was made up */
+
 static int sum_fill(struct hk_report *report, struct hk_report_wait *to, const Hk__WaitSum *from)
 {
 	*to = (struct hk_report_wait){
@@ -31,7 +33,7 @@ static int sum_fill(struct hk_report *report, struct hk_report_wait *to, const H
 int hk_report_waits_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 {
 	const Hk__Waits *waits = snapshot->job ? snapshot->job->waits : NULL;
-	size_t count = waits ? waits->n_sums : 0;
+	size_t count = !waits ? 0 : waits->n_sums < SUMS_MOST ? waits->n_sums : SUMS_MOST;
 	int r = 0;
 
 	report->waits = calloc(count + 1, sizeof(*report->waits));

@@ -205,15 +205,17 @@ static void quality_write(const struct hk_findings *findings, FILE *output)
 	}
 }
 
-/* Writes how far apart the ranks enter collectives. */
-static void waits_write(const struct hk_findings *findings, FILE *output)
+/* Writes the facts of topics FIRST to LAST under TITLE. */
+static void facts_write(const struct hk_findings *findings, enum hk_finding_topic first,
+			enum hk_finding_topic last, const char *title, FILE *output)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct hk_finding *finding = &findings->list[i];
-		if (finding->topic == HK_TOPIC_WAITS && finding->weight == HK_WEIGHT_FACT) {
-			fputs(any ? "  - " : "Collectives so far:\n  - ", output);
+		if (finding->topic >= first && finding->topic <= last &&
+		    finding->weight == HK_WEIGHT_FACT) {
+			fprintf(output, "%s  - ", any ? "" : title);
 			wrap(finding->text, 4, output);
 			lines_write(finding->evidence, output);
 			any = true;
@@ -236,8 +238,9 @@ int hk_findings_write_text(const struct hk_findings *findings, const struct hk_r
 	}
 	if (number == 0) {
 		fputs("Nothing stands out.\n\n", output);
+		facts_write(findings, HK_TOPIC_TIME, HK_TOPIC_MEMORY, "What there is:\n", output);
 	}
-	waits_write(findings, output);
+	facts_write(findings, HK_TOPIC_WAITS, HK_TOPIC_WAITS, "Collectives so far:\n", output);
 	quality_write(findings, output);
 	return ferror(output) ? -EIO : 0;
 }

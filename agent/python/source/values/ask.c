@@ -67,12 +67,26 @@ static bool takes_nothing(const struct PyMethodDef *method)
 	       kind == (METH_VARARGS | METH_KEYWORDS);
 }
 
+/* Whether DESCRIPTOR is of a class that TYPE derives from, which CPython would check at each use.
+ */
+static bool is_of(PyObject *descriptor, PyTypeObject *type)
+{
+	PyObject *owner = PyObject_GetAttrString(descriptor, "__objclass__");
+	bool is = owner && PyType_Check(owner) && PyType_IsSubtype(type, (PyTypeObject *)owner);
+
+	PyErr_Clear();
+	Py_XDECREF(owner);
+	return is;
+}
+
 static void learn(struct known *place, PyTypeObject *type, enum hk_name name)
 {
 	PyObject *found = is_plain(type) ? PyObject_GetAttr((PyObject *)type, hk_name(name)) : NULL;
-	const struct PyMethodDef *method = found ? hk_api_method_of(found) : NULL;
+	bool own = found && is_of(found, type);
+	const struct PyMethodDef *method = own ? hk_api_method_of(found) : NULL;
+	const struct PyGetSetDef *value = own ? hk_api_value_of(found) : NULL;
 
-	place->value = found ? hk_api_value_of(found) : NULL;
+	place->value = value && value->get ? value : NULL;
 	place->method = method && takes_nothing(method) ? method : NULL;
 	Py_INCREF(type);
 	place->type = type;
