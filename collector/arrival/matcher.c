@@ -232,12 +232,15 @@ static void add_waits(struct hk_matcher *matcher, struct hk_matcher_entry *entry
 		return;
 	}
 	matcher->collectives++;
-	kind->collectives++;
-	if (!awaited || hk_wait_contradicts(&parts, awaited)) {
-		matcher->doubtful += awaited != NULL;
+	if (awaited && hk_wait_contradicts(&parts, awaited)) {
+		matcher->doubtful++;
 		return;
 	}
+	kind->collectives++;
 	add_skew(kind, &parts);
+	if (!awaited) {
+		return;
+	}
 	HASH_FIND(hh, kind->comm->members, &awaited->rank, sizeof(awaited->rank), member);
 	struct hk_matcher_late *late = &kind->late[member->index];
 	for (size_t i = 0; i < parts.count; i++) {

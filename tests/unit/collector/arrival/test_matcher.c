@@ -392,9 +392,36 @@ static void contradicting_times_are_not_charged(void **state)
 	hk_matcher_set_world(matcher, 2);
 	bring(matcher, 0, 5, &early);
 	bring(matcher, 1, 6, &much_later);
+	bring_pair(matcher, 5, 1);
 	Hk__Waits *waits = sums_of(matcher);
+	assert_int_equal(waits->collectives, 2);
 	assert_int_equal(waits->doubtful, 1);
+	assert_int_equal(waits->sums[0]->collectives, 1);
+	assert_int_equal(waits->sums[0]->wait_ns, 500);
+	assert_int_equal(waits->sums[0]->skew_ns, 500);
+	hk__waits__free_unpacked(waits, NULL);
+	hk_matcher_free(matcher);
+}
+
+static void broadcast_without_a_known_root_has_a_skew(void **state)
+{
+	(void)state;
+	struct hk_matcher *matcher = hk_matcher_new(PLENTY, NULL);
+
+	for (uint64_t number = 0; number < HK_MATCHER_SETTLED; number++) {
+		for (int32_t rank = 0; rank < 2; rank++) {
+			const struct call call = {
+			    SUB_COMM, number,	   1000u + 300u * (uint64_t)rank,
+			    50000,    "MPI_Bcast", false};
+			bring(matcher, rank, 5 + (uint64_t)rank, &call);
+		}
+	}
+	Hk__Waits *waits = sums_of(matcher);
+	assert_int_equal(waits->collectives, HK_MATCHER_SETTLED);
+	assert_int_equal(waits->doubtful, 0);
+	assert_int_equal(waits->sums[0]->collectives, HK_MATCHER_SETTLED);
 	assert_int_equal(waits->sums[0]->wait_ns, 0);
+	assert_int_equal(waits->sums[0]->skew_ns, 300 * HK_MATCHER_SETTLED);
 	hk__waits__free_unpacked(waits, NULL);
 	hk_matcher_free(matcher);
 }
@@ -520,6 +547,7 @@ int main(void)
 	    cmocka_unit_test(new_process_of_a_rank_begins_again),
 	    cmocka_unit_test(other_communicator_settles_after_some_calls),
 	    cmocka_unit_test(contradicting_times_are_not_charged),
+	    cmocka_unit_test(broadcast_without_a_known_root_has_a_skew),
 	    cmocka_unit_test(waits_below_the_clock_error_are_not_charged),
 	    cmocka_unit_test(sums_continue_in_another_matcher),
 	    cmocka_unit_test(random_messages_do_no_harm),
