@@ -1,4 +1,4 @@
-/* matcher_tables.h: the tables of a matcher, for matcher.c and sums.c only. One thread. */
+/* matcher_tables.h: the tables of a matcher, for the files of a matcher only. One thread. */
 #ifndef HK_COLLECTOR_ARRIVAL_MATCHER_TABLES_H
 #define HK_COLLECTOR_ARRIVAL_MATCHER_TABLES_H
 
