@@ -41,7 +41,7 @@ struct hk_matcher *hk_matcher_free(struct hk_matcher *matcher)
 	while ((kind = matcher->kinds)) {
 		matcher->kinds = kind->next;
 		free(kind->function);
-		free(kind->next_number);
+		free(kind->progress);
 		free(kind->late);
 		free(kind);
 	}
@@ -129,15 +129,16 @@ static bool member_room(struct hk_matcher *matcher, struct hk_matcher_kind *kind
 	if (matcher->members + room - kind->room > HK_MATCHER_MEMBERS) {
 		return false;
 	}
-	uint64_t *numbers = reallocarray(kind->next_number, room, sizeof(*numbers));
-	kind->next_number = numbers ? numbers : kind->next_number;
+	struct hk_matcher_progress *progress =
+	    reallocarray(kind->progress, room, sizeof(*progress));
+	kind->progress = progress ? progress : kind->progress;
 	struct hk_matcher_late *late =
-	    numbers ? reallocarray(kind->late, room, sizeof(*late)) : NULL;
+	    progress ? reallocarray(kind->late, room, sizeof(*late)) : NULL;
 	if (!late) {
 		return false;
 	}
 	kind->late = late;
-	memset(numbers + kind->room, 0, (room - kind->room) * sizeof(*numbers));
+	memset(progress + kind->room, 0, (room - kind->room) * sizeof(*progress));
 	memset(late + kind->room, 0, (room - kind->room) * sizeof(*late));
 	matcher->members += room - kind->room;
 	kind->room = room;
@@ -212,17 +213,67 @@ void hk_matcher_set_world(struct hk_matcher *matcher, int32_t ranks)
 	}
 }
 
-/* Takes the ranks of KIND's communicator that were seen as all of its ranks, once enough calls have
- * begun. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void note_reason(struct hk_matcher *matcher, int32_t rank, uint32_t doubt)
+{
+	if (matcher->doubt == HK_DOUBT_NONE) {
+		matcher->doubt = doubt;
+		matcher->doubt_rank = rank;
+	}
+}
+
+/* Makes the collectives of COMM unsure, those under way included. */
+static void give_up(struct hk_matcher *matcher, struct hk_matcher_comm *comm)
+{
+	struct hk_matcher_entry *entry, *next;
+
+	HASH_ITER (hh, matcher->entries, entry, next) {
+		if (entry->kind->comm == comm) {
+			matcher->unsure++;
+			hk_matcher_drop(matcher, entry);
+		}
+	}
+	comm->unsure = true;
+}
+
+/* Takes the sums of COMM back: its collectives count as unsure. */
+static void retract(struct hk_matcher *matcher, const struct hk_matcher_comm *comm)
+{
+	for (struct hk_matcher_kind *kind = matcher->kinds; kind; kind = kind->next) {
+		if (kind->comm != comm) {
+			continue;
+		}
+		uint64_t charged = matcher->collectives > matcher->doubtful
+				       ? matcher->collectives - matcher->doubtful
+				       : 0;
+		charged = least(kind->collectives, charged);
+		matcher->collectives -= charged;
+		matcher->unsure += charged;
+		kind->collectives = kind->together = kind->wait_ns = 0;
+		kind->skew_ns = kind->longest_skew_ns = kind->error_ns = 0;
+		if (kind->late) {
+			memset(kind->late, 0, kind->room * sizeof(*kind->late));
+		}
+	}
+}
+
+/* Takes the ranks of KIND's communicator that were seen as all of its ranks, once each of them has
+ * begun enough calls. A communicator with one rank that was seen is not settled: other ranks may
+ * only be late. */
 static void settle_comm(struct hk_matcher *matcher, struct hk_matcher_kind *kind)
 {
 	struct hk_matcher_comm *comm = kind->comm;
 	struct hk_matcher_entry *entry, *next;
 
-	if (comm->expected > 0 || comm->comm == HK_COMM_WORLD || kind->begun < HK_MATCHER_SETTLED) {
+	if (comm->expected > 0 || comm->comm == HK_COMM_WORLD || comm->seen < 2 ||
+	    kind->ready < comm->seen) {
 		return;
 	}
-	comm->expected = HASH_COUNT(comm->members);
+	comm->expected = comm->seen;
 	HASH_ITER (hh, matcher->entries, entry, next) {
 		if (entry->kind->comm == comm) {
 			hk_matcher_complete(matcher, entry);
@@ -245,13 +296,16 @@ static void begin_again(struct hk_matcher *matcher, struct hk_matcher_comm *comm
 	for (struct hk_matcher_kind *kind = matcher->kinds; kind; kind = kind->next) {
 		if (kind->comm == comm) {
 			kind->begun = kind->floor = 0;
-			memset(kind->next_number, 0, kind->room * sizeof(*kind->next_number));
+			kind->ready = 0;
+			memset(kind->progress, 0, kind->room * sizeof(*kind->progress));
 		}
 	}
 	for (struct hk_matcher_member *member = comm->members; member; member = member->hh.next) {
 		member->replaced = member->owner != 0;
 	}
-	comm->unsure = false;
+	comm->seen = 0;
+	comm->expected = comm->comm == HK_COMM_WORLD ? comm->expected : 0;
+	comm->unsure = comm->ended;
 }
 
 /* Returns whether CALLER may speak for MEMBER of COMM. */
@@ -266,6 +320,14 @@ static bool admit(struct hk_matcher *matcher, struct hk_matcher_comm *comm,
 	}
 	member->owner = owner;
 	member->replaced = false;
+	comm->seen++;
+	if (comm->comm != HK_COMM_WORLD && comm->expected > 0 && !comm->ended) {
+		/* It was settled without this rank: what was charged may be another rank's. */
+		retract(matcher, comm);
+		give_up(matcher, comm);
+		comm->ended = true;
+		note_reason(matcher, member->rank, HK_DOUBT_MEMBER);
+	}
 	return true;
 }
 
@@ -284,10 +346,7 @@ static void note_doubt(struct hk_matcher *matcher, const struct hk_matcher_calle
 		HASH_FIND(hh, comm->members, &caller->rank, sizeof(caller->rank), member);
 		comm->unsure |= member && member->owner == caller->owner && !member->replaced;
 	}
-	if (matcher->doubt == HK_DOUBT_NONE) {
-		matcher->doubt = doubt;
-		matcher->doubt_rank = caller->rank;
-	}
+	note_reason(matcher, caller->rank, doubt);
 }
 
 /* ---- messages ---- */
@@ -332,11 +391,6 @@ static struct place find_place(struct hk_matcher *matcher, const struct hk_match
 	return place;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static struct hk_wait_part make_part(const struct hk_matcher_caller *caller, int64_t enter_ns,
 				     uint64_t duration_ns)
 {
@@ -353,18 +407,30 @@ static struct hk_wait_part make_part(const struct hk_matcher_caller *caller, int
 	return part;
 }
 
+/* Notes that a member of KIND has begun call NUMBER. Its calls are counted from the first one in
+ * this matcher, as a matcher may begin in the middle of a job. */
+static void advance(struct hk_matcher_kind *kind, struct hk_matcher_progress *progress,
+		    uint64_t number)
+{
+	bool was_ready = progress->next >= progress->first + HK_MATCHER_SETTLED;
+
+	progress->first = progress->next == 0 ? number : progress->first;
+	progress->next = number + 1;
+	kind->ready += !was_ready && progress->next >= progress->first + HK_MATCHER_SETTLED;
+}
+
 /* Adds one call, whose time is valid. */
 static int add(struct hk_matcher *matcher, const struct place *place, uint64_t number,
 	       const struct hk_wait_part *part)
 {
 	struct hk_matcher_kind *kind = place->kind;
-	uint64_t *next_number = &kind->next_number[place->member->index];
+	struct hk_matcher_progress *progress = &kind->progress[place->member->index];
 
-	if (place->late || number < *next_number || number < kind->floor) {
+	if (place->late || number < progress->next || number < kind->floor) {
 		matcher->late++;
 		return 0;
 	}
-	*next_number = number + 1;
+	advance(kind, progress, number);
 	bool first = number >= kind->begun;
 	kind->begun = first ? number + 1 : kind->begun;
 	if (kind->comm->unsure) {

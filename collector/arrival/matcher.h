@@ -2,8 +2,9 @@
  *
  * Calls belong together by communicator, function and number. A collective is complete when all
  * ranks of its communicator have entered it: those of the job for MPI_COMM_WORLD, else those that
- * were seen once HK_MATCHER_SETTLED later calls had begun. What the ranks waited is then added to
- * sums, by the rules of report/wait.
+ * were seen once each of these had begun HK_MATCHER_SETTLED calls of one function. What the ranks
+ * waited is then added to sums, by the rules of report/wait. A rank that appears later ends the
+ * matching of its communicator, and its sums are taken back.
  *
  * Memory is bounded by counts, not by time: collectives that wait for ranks take HK_MATCHER_PARTS
  * places together, and the oldest one is pushed out for a new one. A collective of a rank whose

@@ -22,8 +22,16 @@ struct hk_matcher_comm {
 	uint64_t comm;
 	struct hk_matcher_member *members; /* by rank */
 	uint32_t expected;		   /* ranks; 0: not known */
+	uint32_t seen;			   /* members with a process that is not replaced */
 	bool unsure;			   /* a rank's calls cannot be numbered */
+	bool ended;			   /* unsure for good */
 	UT_hash_handle hh;
+};
+
+/* The calls of one member in one kind. */
+struct hk_matcher_progress {
+	uint64_t first; /* number of its first call in this matcher */
+	uint64_t next;	/* one more than the number of its newest call; 0: it has none */
 };
 
 /* What the others waited for one rank in calls of one kind. */
@@ -40,8 +48,9 @@ struct hk_matcher_kind {
 	enum hk_wait_pattern pattern;
 	uint64_t begun; /* one more than the highest number of a call */
 	uint64_t floor; /* calls with lower numbers were pushed out */
+	uint32_t ready; /* members that have begun HK_MATCHER_SETTLED calls */
 	/* Of each member, by its index. */
-	uint64_t *next_number;
+	struct hk_matcher_progress *progress;
 	struct hk_matcher_late *late;
 	size_t room;
 	/* Sums. */

@@ -10,6 +10,7 @@ static const char *const texts[] = {
     [HK_DOUBT_THREADS] = "several threads make the same calls",
     [HK_DOUBT_NESTED] = "calls contain each other",
     [HK_DOUBT_ROOM] = "too many communicators, functions or threads",
+    [HK_DOUBT_MEMBER] = "they began after the ranks of their communicator had been counted",
 };
 
 const char *hk_doubt_text(uint32_t doubt)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bring.h"
 #include "collector/arrival/matcher.h"
 #include "hooks/hook.h"
 #include "report/wait/doubt.h"
@@ -19,7 +20,6 @@
 #define CALLS 120
 #define RUNS 400
 #define PLENTY 100000u
-#define SUB_COMM 77u
 
 static uint64_t seed;
 
@@ -27,53 +27,6 @@ static uint64_t draw(uint64_t below)
 {
 	seed = seed * 6364136223846793005u + 1442695040888963407u;
 	return (seed >> 33) % below;
-}
-
-/* ---- messages ---- */
-
-struct call {
-	uint64_t comm, number, enter_ns, duration_ns;
-	const char *function;
-	bool is_root;
-};
-
-/* Brings one call of RANK of process OWNER. */
-static int bring(struct hk_matcher *matcher, int32_t rank, uint64_t owner, const struct call *call)
-{
-	const struct hk_matcher_caller caller = {.owner = owner, .rank = rank, .has_clock = true};
-	Hk__Arrivals message = HK__ARRIVALS__INIT;
-	char *function = (char *)(uintptr_t)call->function;
-	uint64_t comm = call->comm, number = call->number, duration_ns = call->duration_ns;
-	uint32_t kind = call->is_root;
-	int64_t enter_ns = (int64_t)call->enter_ns;
-
-	message.n_comm = message.n_function = 1;
-	message.comm = &comm;
-	message.function = &function;
-	message.n_kind = message.n_number = message.n_enter_ns = message.n_duration_ns = 1;
-	message.kind = &kind;
-	message.number = &number;
-	message.enter_ns = &enter_ns;
-	message.duration_ns = &duration_ns;
-	return hk_matcher_take(matcher, &caller, &message);
-}
-
-static int bring_doubt(struct hk_matcher *matcher, int32_t rank, uint64_t owner)
-{
-	const struct hk_matcher_caller caller = {.owner = owner, .rank = rank, .has_clock = true};
-	Hk__Arrivals message = HK__ARRIVALS__INIT;
-
-	message.doubt = HK_DOUBT_LOST;
-	return hk_matcher_take(matcher, &caller, &message);
-}
-
-static Hk__Waits *sums_of(const struct hk_matcher *matcher)
-{
-	Hk__Waits *waits;
-
-	assert_int_equal(hk_matcher_sums(matcher, &waits), 0);
-	assert_non_null(waits);
-	return waits;
 }
 
 static const Hk__WaitSum *sum_of(const Hk__Waits *waits, const char *function)
@@ -356,33 +309,6 @@ static void new_process_of_a_rank_begins_again(void **state)
 	hk_matcher_free(matcher);
 }
 
-static void other_communicator_settles_after_some_calls(void **state)
-{
-	(void)state;
-	struct hk_matcher *matcher = hk_matcher_new(PLENTY, NULL);
-
-	hk_matcher_set_world(matcher, 8);
-	for (uint64_t number = 0; number < HK_MATCHER_SETTLED + 10; number++) {
-		for (int32_t rank = 3; rank < 6; rank++) {
-			const struct call call = {SUB_COMM, number,	     1000u * (uint64_t)rank,
-						  50000,    "MPI_Allreduce", false};
-			bring(matcher, rank, (uint64_t)rank, &call);
-			Hk__Waits *waits = sums_of(matcher);
-			bool settled = number + 1 >= HK_MATCHER_SETTLED;
-			assert_true(settled || waits->collectives == 0);
-			hk__waits__free_unpacked(waits, NULL);
-		}
-	}
-	Hk__Waits *waits = sums_of(matcher);
-	assert_int_equal(waits->collectives, HK_MATCHER_SETTLED + 10);
-	assert_int_equal(waits->sums[0]->n_late, 1);
-	assert_int_equal(waits->sums[0]->late[0]->rank, 5);
-	assert_int_equal(waits->sums[0]->wait_ns, 3000 * (HK_MATCHER_SETTLED + 10));
-	assert_int_equal(waits->sums[0]->longest_skew_ns, 2000);
-	hk__waits__free_unpacked(waits, NULL);
-	hk_matcher_free(matcher);
-}
-
 static void contradicting_times_are_not_charged(void **state)
 {
 	(void)state;
@@ -399,29 +325,6 @@ static void contradicting_times_are_not_charged(void **state)
 	assert_int_equal(waits->sums[0]->collectives, 1);
 	assert_int_equal(waits->sums[0]->wait_ns, 500);
 	assert_int_equal(waits->sums[0]->skew_ns, 500);
-	hk__waits__free_unpacked(waits, NULL);
-	hk_matcher_free(matcher);
-}
-
-static void broadcast_without_a_known_root_has_a_skew(void **state)
-{
-	(void)state;
-	struct hk_matcher *matcher = hk_matcher_new(PLENTY, NULL);
-
-	for (uint64_t number = 0; number < HK_MATCHER_SETTLED; number++) {
-		for (int32_t rank = 0; rank < 2; rank++) {
-			const struct call call = {
-			    SUB_COMM, number,	   1000u + 300u * (uint64_t)rank,
-			    50000,    "MPI_Bcast", false};
-			bring(matcher, rank, 5 + (uint64_t)rank, &call);
-		}
-	}
-	Hk__Waits *waits = sums_of(matcher);
-	assert_int_equal(waits->collectives, HK_MATCHER_SETTLED);
-	assert_int_equal(waits->doubtful, 0);
-	assert_int_equal(waits->sums[0]->collectives, HK_MATCHER_SETTLED);
-	assert_int_equal(waits->sums[0]->wait_ns, 0);
-	assert_int_equal(waits->sums[0]->skew_ns, 300 * HK_MATCHER_SETTLED);
 	hk__waits__free_unpacked(waits, NULL);
 	hk_matcher_free(matcher);
 }
@@ -545,9 +448,7 @@ int main(void)
 	    cmocka_unit_test(random_streams_match_as_the_model_says),
 	    cmocka_unit_test(rank_without_numbers_ends_matching),
 	    cmocka_unit_test(new_process_of_a_rank_begins_again),
-	    cmocka_unit_test(other_communicator_settles_after_some_calls),
 	    cmocka_unit_test(contradicting_times_are_not_charged),
-	    cmocka_unit_test(broadcast_without_a_known_root_has_a_skew),
 	    cmocka_unit_test(waits_below_the_clock_error_are_not_charged),
 	    cmocka_unit_test(sums_continue_in_another_matcher),
 	    cmocka_unit_test(random_messages_do_no_harm),

@@ -1,0 +1,150 @@
+/* Which ranks a matcher takes as a communicator's, and when it stops matching one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "bring.h"
+#include "collector/arrival/matcher.h"
+#include "hooks/hook.h"
+#include "report/wait/doubt.h"
+
+#define PLENTY 100000u
+#define SUB_COMM 77u
+
+static struct call barrier(uint64_t number, uint64_t enter_ns)
+{
+	return (struct call){HK_COMM_WORLD, number, enter_ns, 10000, "MPI_Barrier", false};
+}
+
+static void bring_pair(struct hk_matcher *matcher, uint64_t owner, uint64_t number)
+{
+	const struct call first = barrier(number, 1000), second = barrier(number, 1500);
+
+	assert_int_equal(bring(matcher, 0, owner, &first), 0);
+	assert_int_equal(bring(matcher, 1, owner + 1, &second), 0);
+}
+
+/* Brings calls FROM to TO of RANK on a communicator, entered 1000 ns times RANK after 0. */
+static void bring_many(struct hk_matcher *matcher, int32_t rank, uint64_t from, uint64_t to)
+{
+	for (uint64_t number = from; number < to; number++) {
+		const struct call call = {SUB_COMM, number,	     1000u * (uint64_t)rank,
+					  50000,    "MPI_Allreduce", false};
+		assert_int_equal(bring(matcher, rank, (uint64_t)rank, &call), 0);
+	}
+}
+
+static void other_communicator_settles_after_some_calls(void **state)
+{
+	(void)state;
+	struct hk_matcher *matcher = hk_matcher_new(PLENTY, NULL);
+
+	hk_matcher_set_world(matcher, 8);
+	for (uint64_t number = 0; number < HK_MATCHER_SETTLED + 10; number++) {
+		for (int32_t rank = 3; rank < 6; rank++) {
+			const struct call call = {SUB_COMM, number,	     1000u * (uint64_t)rank,
+						  50000,    "MPI_Allreduce", false};
+			bring(matcher, rank, (uint64_t)rank, &call);
+			Hk__Waits *waits = sums_of(matcher);
+			bool settled = number + 1 >= HK_MATCHER_SETTLED && rank == 5;
+			settled |= number >= HK_MATCHER_SETTLED;
+			assert_true(settled || waits->collectives == 0);
+			hk__waits__free_unpacked(waits, NULL);
+		}
+	}
+	Hk__Waits *waits = sums_of(matcher);
+	assert_int_equal(waits->collectives, HK_MATCHER_SETTLED + 10);
+	assert_int_equal(waits->sums[0]->n_late, 1);
+	assert_int_equal(waits->sums[0]->late[0]->rank, 5);
+	assert_int_equal(waits->sums[0]->wait_ns, 3000 * (HK_MATCHER_SETTLED + 10));
+	assert_int_equal(waits->sums[0]->longest_skew_ns, 2000);
+	hk__waits__free_unpacked(waits, NULL);
+	hk_matcher_free(matcher);
+}
+
+static void communicator_waits_until_all_seen_ranks_have_begun(void **state)
+{
+	(void)state;
+	struct hk_matcher *matcher = hk_matcher_new(PLENTY, NULL);
+	const uint64_t first = 70000, end = first + HK_MATCHER_SETTLED;
+
+	/* High numbers: the collector was restarted. One rank alone settles nothing. */
+	bring_many(matcher, 3, first, end + 50);
+	bring_many(matcher, 4, first, end - 1);
+	bring_many(matcher, 5, first, end - 1);
+	Hk__Waits *waits = sums_of(matcher);
+	assert_int_equal(waits->collectives, 0);
+	hk__waits__free_unpacked(waits, NULL);
+	bring_many(matcher, 5, end - 1, end);
+	bring_many(matcher, 4, end - 1, end);
+	waits = sums_of(matcher);
+	assert_int_equal(waits->collectives, HK_MATCHER_SETTLED);
+	assert_int_equal(waits->sums[0]->late[0]->rank, 5);
+	assert_int_equal(waits->open, 50);
+	hk__waits__free_unpacked(waits, NULL);
+	hk_matcher_free(matcher);
+}
+
+static void late_rank_takes_back_what_its_communicator_has(void **state)
+{
+	(void)state;
+	struct hk_matcher *matcher = hk_matcher_new(PLENTY, NULL);
+
+	hk_matcher_set_world(matcher, 2);
+	bring_pair(matcher, 7, 0);
+	bring_many(matcher, 3, 0, HK_MATCHER_SETTLED + 5);
+	bring_many(matcher, 4, 0, HK_MATCHER_SETTLED);
+	Hk__Waits *waits = sums_of(matcher);
+	assert_int_equal(waits->collectives, 1 + HK_MATCHER_SETTLED);
+	hk__waits__free_unpacked(waits, NULL);
+	bring_many(matcher, 5, 0, HK_MATCHER_SETTLED + 5);
+	bring_many(matcher, 3, HK_MATCHER_SETTLED + 5, HK_MATCHER_SETTLED + 10);
+	waits = sums_of(matcher);
+	assert_int_equal(waits->collectives, 1);
+	assert_int_equal(waits->n_sums, 1);
+	assert_int_equal(waits->unsure, HK_MATCHER_SETTLED + 10);
+	assert_int_equal(waits->open, 0);
+	assert_int_equal(waits->doubt, HK_DOUBT_MEMBER);
+	assert_int_equal(waits->doubt_rank, 5);
+	hk__waits__free_unpacked(waits, NULL);
+	hk_matcher_free(matcher);
+}
+
+static void broadcast_without_a_known_root_has_a_skew(void **state)
+{
+	(void)state;
+	struct hk_matcher *matcher = hk_matcher_new(PLENTY, NULL);
+
+	for (uint64_t number = 0; number < HK_MATCHER_SETTLED; number++) {
+		for (int32_t rank = 0; rank < 2; rank++) {
+			const struct call call = {
+			    SUB_COMM, number,	   1000u + 300u * (uint64_t)rank,
+			    50000,    "MPI_Bcast", false};
+			bring(matcher, rank, 5 + (uint64_t)rank, &call);
+		}
+	}
+	Hk__Waits *waits = sums_of(matcher);
+	assert_int_equal(waits->collectives, HK_MATCHER_SETTLED);
+	assert_int_equal(waits->doubtful, 0);
+	assert_int_equal(waits->sums[0]->collectives, HK_MATCHER_SETTLED);
+	assert_int_equal(waits->sums[0]->wait_ns, 0);
+	assert_int_equal(waits->sums[0]->skew_ns, 300 * HK_MATCHER_SETTLED);
+	hk__waits__free_unpacked(waits, NULL);
+	hk_matcher_free(matcher);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(other_communicator_settles_after_some_calls),
+	    cmocka_unit_test(communicator_waits_until_all_seen_ranks_have_begun),
+	    cmocka_unit_test(late_rank_takes_back_what_its_communicator_has),
+	    cmocka_unit_test(broadcast_without_a_known_root_has_a_skew),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
