@@ -69,12 +69,15 @@ static struct hk_matcher_comm *comm_of(struct hk_matcher *matcher, uint64_t numb
 	return comm;
 }
 
-static struct hk_matcher_member *member_of(struct hk_matcher_comm *comm, int32_t rank)
+/* Returns the member of COMM with RANK, or NULL without memory or room for it. */
+static struct hk_matcher_member *member_of(struct hk_matcher *matcher, struct hk_matcher_comm *comm,
+					   int32_t rank)
 {
 	struct hk_matcher_member *member;
 
 	HASH_FIND(hh, comm->members, &rank, sizeof(rank), member);
-	if (member || !(member = calloc(1, sizeof(*member)))) {
+	if (member || matcher->members >= HK_MATCHER_MEMBERS ||
+	    !(member = calloc(1, sizeof(*member)))) {
 		return member;
 	}
 	member->rank = rank;
@@ -84,6 +87,7 @@ static struct hk_matcher_member *member_of(struct hk_matcher_comm *comm, int32_t
 		free(member);
 		return NULL;
 	}
+	matcher->members++;
 	return member;
 }
 
@@ -126,7 +130,7 @@ static bool member_room(struct hk_matcher *matcher, struct hk_matcher_kind *kind
 	if (index < kind->room) {
 		return true;
 	}
-	if (matcher->members + room - kind->room > HK_MATCHER_MEMBERS) {
+	if (matcher->room + room - kind->room > HK_MATCHER_MEMBERS) {
 		return false;
 	}
 	struct hk_matcher_progress *progress =
@@ -140,7 +144,7 @@ static bool member_room(struct hk_matcher *matcher, struct hk_matcher_kind *kind
 	kind->late = late;
 	memset(progress + kind->room, 0, (room - kind->room) * sizeof(*progress));
 	memset(late + kind->room, 0, (room - kind->room) * sizeof(*late));
-	matcher->members += room - kind->room;
+	matcher->room += room - kind->room;
 	kind->room = room;
 	return true;
 }
@@ -162,7 +166,7 @@ static void seed(struct hk_matcher *matcher, const Hk__WaitSum *sum)
 	for (size_t i = 0; i < sum->n_late && i < HK_MATCHER_LATE; i++) {
 		const Hk__LateRank *late = sum->late[i];
 		struct hk_matcher_member *member =
-		    late->rank >= 0 ? member_of(kind->comm, late->rank) : NULL;
+		    late->rank >= 0 ? member_of(matcher, kind->comm, late->rank) : NULL;
 		if (member && member_room(matcher, kind, member->index)) {
 			kind->late[member->index] = (struct hk_matcher_late){
 			    late->rank, late->times, late->wait_ns, late->longest_ns};
@@ -337,7 +341,7 @@ static void note_doubt(struct hk_matcher *matcher, const struct hk_matcher_calle
 {
 	struct hk_matcher_comm *world = comm_of(matcher, HK_COMM_WORLD);
 	struct hk_matcher_member *member =
-	    world && caller->rank < matcher->world ? member_of(world, caller->rank) : NULL;
+	    world && caller->rank < matcher->world ? member_of(matcher, world, caller->rank) : NULL;
 
 	if (member) {
 		admit(matcher, world, member, caller->owner);
@@ -353,6 +357,7 @@ static void note_doubt(struct hk_matcher *matcher, const struct hk_matcher_calle
 
 /* A kind of a message, and its caller there. KIND is NULL if there is no room for it. */
 struct place {
+	bool looked_up; /* at the first call */
 	struct hk_matcher_kind *kind;
 	const struct hk_matcher_member *member;
 	bool late;
@@ -375,12 +380,23 @@ static bool is_valid(const Hk__Arrivals *message)
 	return true;
 }
 
+static bool is_outside(const struct hk_matcher *matcher, const struct hk_matcher_caller *caller,
+		       uint64_t comm)
+{
+	return comm == HK_COMM_WORLD && matcher->world > 0 && caller->rank >= matcher->world;
+}
+
 static struct place find_place(struct hk_matcher *matcher, const struct hk_matcher_caller *caller,
 			       uint64_t comm, const char *function)
 {
-	struct place place = {.kind = kind_of(matcher, comm, function)};
+	struct place place = {.looked_up = true};
+
+	if (is_outside(matcher, caller, comm)) {
+		return place;
+	}
+	place.kind = kind_of(matcher, comm, function);
 	struct hk_matcher_member *member =
-	    place.kind ? member_of(place.kind->comm, caller->rank) : NULL;
+	    place.kind ? member_of(matcher, place.kind->comm, caller->rank) : NULL;
 
 	if (!member || !member_room(matcher, place.kind, member->index)) {
 		place.kind = NULL;
@@ -449,19 +465,18 @@ static int add(struct hk_matcher *matcher, const struct place *place, uint64_t n
 	return 0;
 }
 
-static bool is_outside(const struct hk_matcher *matcher, const struct hk_matcher_caller *caller,
-		       uint64_t comm)
-{
-	return comm == HK_COMM_WORLD && matcher->world > 0 && caller->rank >= matcher->world;
-}
-
 static void add_calls(struct hk_matcher *matcher, const struct hk_matcher_caller *caller,
-		      const Hk__Arrivals *message, const struct place *places)
+		      const Hk__Arrivals *message, struct place *places)
 {
 	uint64_t enter_ns = 0;
 
 	for (size_t i = 0; i < message->n_kind; i++) {
-		const struct place *place = &places[message->kind[i] / 2];
+		uint32_t kind = message->kind[i] / 2;
+		struct place *place = &places[kind];
+		if (!place->looked_up) {
+			*place = find_place(matcher, caller, message->comm[kind],
+					    message->function[kind]);
+		}
 		enter_ns += (uint64_t)message->enter_ns[i];
 		if (!place->kind || enter_ns >= LONGEST_NS || message->number[i] >= LONGEST_NS) {
 			matcher->dropped++;
@@ -487,12 +502,6 @@ int hk_matcher_take(struct hk_matcher *matcher, const struct hk_matcher_caller *
 	struct place *places = calloc(message->n_comm + 1, sizeof(*places));
 	if (!places) {
 		return -ENOMEM;
-	}
-	for (size_t i = 0; i < message->n_comm; i++) {
-		if (!is_outside(matcher, caller, message->comm[i])) {
-			places[i] =
-			    find_place(matcher, caller, message->comm[i], message->function[i]);
-		}
 	}
 	add_calls(matcher, caller, message, places);
 	free(places);

@@ -9,6 +9,8 @@
 
 #include "report/wait/collective_wait.h"
 
+#define HK_MATCHER_RANKS (1 << 20) /* ranks are below */
+
 /* A rank in a communicator. */
 struct hk_matcher_member {
 	int32_t rank;
@@ -72,7 +74,8 @@ struct hk_matcher_entry {
 
 struct hk_matcher {
 	size_t parts_most, parts; /* places that may be, and are taken */
-	size_t members;		  /* over all kinds */
+	size_t members;		  /* of all communicators */
+	size_t room;		  /* for members, over all kinds */
 	struct hk_matcher_comm *comms;
 	struct hk_matcher_kind *kinds;
 	size_t kind_count;

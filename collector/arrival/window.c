@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "collector/arrival/matcher.h"
 #include "report/wait/collective_wait.h"
 
 #define ENTRY_PARTS 4u	  /* places that an entry takes beside its parts */

@@ -137,6 +137,40 @@ static void broadcast_without_a_known_root_has_a_skew(void **state)
 	hk_matcher_free(matcher);
 }
 
+/* More ranks than there is room for, each on 256 communicators of which one has a call. */
+static void members_are_limited(void **state)
+{
+	(void)state;
+	struct hk_matcher *matcher = hk_matcher_new(4 * HK_MATCHER_MEMBERS, NULL);
+	uint64_t comms[HK_MATCHER_COMMS], number = 0, duration_ns = 10;
+	char *functions[HK_MATCHER_COMMS], name[] = "MPI_Barrier";
+	uint32_t kind = 0;
+	int64_t enter_ns = 1000;
+	Hk__Arrivals message = HK__ARRIVALS__INIT;
+
+	for (size_t i = 0; i < HK_MATCHER_COMMS; i++) {
+		comms[i] = SUB_COMM + i;
+		functions[i] = name;
+	}
+	message.n_comm = message.n_function = HK_MATCHER_COMMS;
+	message.comm = comms;
+	message.function = functions;
+	message.n_kind = message.n_number = message.n_enter_ns = message.n_duration_ns = 1;
+	message.kind = &kind;
+	message.number = &number;
+	message.enter_ns = &enter_ns;
+	message.duration_ns = &duration_ns;
+	for (int32_t rank = 0; rank < (int32_t)HK_MATCHER_MEMBERS + 3; rank++) {
+		const struct hk_matcher_caller caller = {
+		    .owner = 1, .rank = rank, .has_clock = true};
+		assert_int_equal(hk_matcher_take(matcher, &caller, &message), 0);
+	}
+	Hk__Waits *waits = sums_of(matcher);
+	assert_int_equal(waits->dropped, 3);
+	hk__waits__free_unpacked(waits, NULL);
+	hk_matcher_free(matcher);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +178,7 @@ int main(void)
 	    cmocka_unit_test(communicator_waits_until_all_seen_ranks_have_begun),
 	    cmocka_unit_test(late_rank_takes_back_what_its_communicator_has),
 	    cmocka_unit_test(broadcast_without_a_known_root_has_a_skew),
+	    cmocka_unit_test(members_are_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
