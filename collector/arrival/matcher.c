@@ -244,6 +244,15 @@ static void give_up(struct hk_matcher *matcher, struct hk_matcher_comm *comm)
 	comm->unsure = true;
 }
 
+/* Makes the collectives of COMM unsure for good, because of DOUBT about RANK. */
+static void end_comm(struct hk_matcher *matcher, struct hk_matcher_comm *comm, int32_t rank,
+		     uint32_t doubt)
+{
+	give_up(matcher, comm);
+	comm->ended = true;
+	note_reason(matcher, rank, doubt);
+}
+
 /* Takes the sums of COMM back: its collectives count as unsure. */
 static void retract(struct hk_matcher *matcher, const struct hk_matcher_comm *comm)
 {
@@ -307,30 +316,54 @@ static void begin_again(struct hk_matcher *matcher, struct hk_matcher_comm *comm
 	for (struct hk_matcher_member *member = comm->members; member; member = member->hh.next) {
 		member->replaced = member->owner != 0;
 	}
+	comm->beginnings++;
 	comm->seen = 0;
 	comm->expected = comm->comm == HK_COMM_WORLD ? comm->expected : 0;
-	comm->unsure = comm->ended;
+	comm->unsure = false;
 }
 
-/* Returns whether CALLER may speak for MEMBER of COMM. */
+/* Returns whether OWNER was MEMBER's process before another one replaced it. */
+static bool was_replaced(const struct hk_matcher_member *member, uint64_t owner)
+{
+	size_t i = 0;
+
+	while (i < HK_MATCHER_BEFORE && member->before[i] != owner) {
+		i++;
+	}
+	return i < HK_MATCHER_BEFORE;
+}
+
+/* Returns whether the process OWNER may speak for MEMBER of COMM. */
 static bool admit(struct hk_matcher *matcher, struct hk_matcher_comm *comm,
 		  struct hk_matcher_member *member, uint64_t owner)
 {
 	if (member->owner == owner) {
 		return !member->replaced;
 	}
-	if (member->owner != 0 && !member->replaced) {
+	if (comm->ended) {
+		return true;
+	}
+	bool replaces = member->owner != 0 && !member->replaced;
+	if (was_replaced(member, owner) ||
+	    (replaces && comm->beginnings >= HK_MATCHER_BEGINNINGS)) {
+		end_comm(matcher, comm, member->rank, HK_DOUBT_RANKS);
+		return true;
+	}
+	if (replaces) {
 		begin_again(matcher, comm);
+	}
+	if (member->owner != 0) {
+		memmove(member->before + 1, member->before,
+			(HK_MATCHER_BEFORE - 1) * sizeof(member->before[0]));
+		member->before[0] = member->owner;
 	}
 	member->owner = owner;
 	member->replaced = false;
 	comm->seen++;
-	if (comm->comm != HK_COMM_WORLD && comm->expected > 0 && !comm->ended) {
+	if (comm->comm != HK_COMM_WORLD && comm->expected > 0) {
 		/* It was settled without this rank: what was charged may be another rank's. */
 		retract(matcher, comm);
-		give_up(matcher, comm);
-		comm->ended = true;
-		note_reason(matcher, member->rank, HK_DOUBT_MEMBER);
+		end_comm(matcher, comm, member->rank, HK_DOUBT_MEMBER);
 	}
 	return true;
 }
@@ -343,6 +376,9 @@ static void note_doubt(struct hk_matcher *matcher, const struct hk_matcher_calle
 	struct hk_matcher_member *member =
 	    world && caller->rank < matcher->world ? member_of(matcher, world, caller->rank) : NULL;
 
+	if (member && was_replaced(member, caller->owner)) {
+		return; /* none of its calls is matched any more */
+	}
 	if (member) {
 		admit(matcher, world, member, caller->owner);
 	}

@@ -26,8 +26,9 @@
 /* Ranks over all communicators, 13 MiB, and over all kinds, 6 MiB. */
 #define HK_MATCHER_MEMBERS (1u << 17)
 #define HK_MATCHER_SETTLED 256u
-#define HK_MATCHER_SUMS 32u /* that are shown */
-#define HK_MATCHER_LATE 8u  /* ranks of each of them */
+#define HK_MATCHER_BEGINNINGS 1024u /* of a communicator, each by new processes */
+#define HK_MATCHER_SUMS 32u	    /* that are shown */
+#define HK_MATCHER_LATE 8u	    /* ranks of each of them */
 
 struct hk_matcher;
 

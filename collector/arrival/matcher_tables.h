@@ -10,6 +10,7 @@
 #include "report/wait/collective_wait.h"
 
 #define HK_MATCHER_RANKS (1 << 20) /* ranks are below */
+#define HK_MATCHER_BEFORE 3u	   /* replaced processes of a rank that are known */
 
 /* A rank in a communicator. */
 struct hk_matcher_member {
@@ -17,6 +18,7 @@ struct hk_matcher_member {
 	uint32_t index; /* from 0 on, in the order of their first calls */
 	uint64_t owner; /* process; 0: none yet */
 	bool replaced;	/* another process has taken its place elsewhere: its calls are late */
+	uint64_t before[HK_MATCHER_BEFORE]; /* its last processes, 0: none */
 	UT_hash_handle hh;
 };
 
@@ -27,6 +29,7 @@ struct hk_matcher_comm {
 	uint32_t seen;			   /* members with a process that is not replaced */
 	bool unsure;			   /* a rank's calls cannot be numbered */
 	bool ended;			   /* unsure for good */
+	uint32_t beginnings;		   /* how often processes were replaced */
 	UT_hash_handle hh;
 };
 

@@ -11,6 +11,7 @@ static const char *const texts[] = {
     [HK_DOUBT_NESTED] = "calls contain each other",
     [HK_DOUBT_ROOM] = "too many communicators, functions or threads",
     [HK_DOUBT_MEMBER] = "they began after the ranks of their communicator had been counted",
+    [HK_DOUBT_RANKS] = "several programs with the same ranks run at the same time",
 };
 
 const char *hk_doubt_text(uint32_t doubt)

@@ -14,6 +14,7 @@ enum hk_doubt {
 	HK_DOUBT_NESTED = 5,  /* calls were found to be inside of another one too late */
 	HK_DOUBT_ROOM = 6,    /* it uses too many communicators, functions or threads */
 	HK_DOUBT_MEMBER = 7,  /* its communicator was matched without it before */
+	HK_DOUBT_RANKS = 8,   /* another process with its rank runs at the same time */
 };
 
 /* "records were lost", ...; static. */

@@ -137,6 +137,47 @@ static void broadcast_without_a_known_root_has_a_skew(void **state)
 	hk_matcher_free(matcher);
 }
 
+/* Programs with the same ranks send in turn: COUNT of them, one call each. */
+static Hk__Waits *sums_of_programs(uint64_t count, uint64_t calls)
+{
+	struct hk_matcher *matcher = hk_matcher_new(PLENTY, NULL);
+
+	hk_matcher_set_world(matcher, 2);
+	for (uint64_t i = 0; i < calls; i++) {
+		bring_pair(matcher, 5 + 2 * (i % count), i / count);
+	}
+	Hk__Waits *waits = sums_of(matcher);
+	hk_matcher_free(matcher);
+	return waits;
+}
+
+static void programs_with_the_same_ranks_are_not_matched(void **state)
+{
+	(void)state;
+
+	for (uint64_t count = 2; count < 5; count++) {
+		Hk__Waits *waits = sums_of_programs(count, 10 * count);
+		assert_int_equal(waits->collectives, count);
+		assert_true(waits->unsure > 5);
+		assert_int_equal(waits->open, 0);
+		assert_int_equal(waits->doubt, HK_DOUBT_RANKS);
+		hk__waits__free_unpacked(waits, NULL);
+	}
+}
+
+static void programs_one_after_another_are_matched_up_to_a_limit(void **state)
+{
+	(void)state;
+	Hk__Waits *waits = sums_of_programs(HK_MATCHER_BEGINNINGS, HK_MATCHER_BEGINNINGS);
+
+	assert_int_equal(waits->collectives, HK_MATCHER_BEGINNINGS);
+	assert_int_equal(waits->doubt, HK_DOUBT_NONE);
+	hk__waits__free_unpacked(waits, NULL);
+	waits = sums_of_programs(2 * HK_MATCHER_BEGINNINGS, 2 * HK_MATCHER_BEGINNINGS);
+	assert_int_equal(waits->doubt, HK_DOUBT_RANKS);
+	hk__waits__free_unpacked(waits, NULL);
+}
+
 /* More ranks than there is room for, each on 256 communicators of which one has a call. */
 static void members_are_limited(void **state)
 {
@@ -178,6 +219,8 @@ int main(void)
 	    cmocka_unit_test(communicator_waits_until_all_seen_ranks_have_begun),
 	    cmocka_unit_test(late_rank_takes_back_what_its_communicator_has),
 	    cmocka_unit_test(broadcast_without_a_known_root_has_a_skew),
+	    cmocka_unit_test(programs_with_the_same_ranks_are_not_matched),
+	    cmocka_unit_test(programs_one_after_another_are_matched_up_to_a_limit),
 	    cmocka_unit_test(members_are_limited),
 	};
 
