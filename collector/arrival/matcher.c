@@ -197,6 +197,7 @@ struct hk_matcher *hk_matcher_new(size_t parts, const Hk__Waits *before)
 		matcher->other_ns += before->other_ns;
 		matcher->doubt = before->doubt;
 		matcher->doubt_rank = before->doubt_rank;
+		matcher->unnumbered = before->doubt != HK_DOUBT_NONE; /* reported once only */
 	}
 	return matcher;
 }
@@ -276,7 +277,8 @@ static void retract(struct hk_matcher *matcher, const struct hk_matcher_comm *co
 
 /* Takes the ranks of KIND's communicator that were seen as all of its ranks, once each of them has
  * begun enough calls. A communicator with one rank that was seen is not settled: other ranks may
- * only be late. */
+ * only be late. Nor is one while some rank's calls have no numbers: the rank may belong to it, and
+ * will not be seen. */
 static void settle_comm(struct hk_matcher *matcher, struct hk_matcher_kind *kind)
 {
 	struct hk_matcher_comm *comm = kind->comm;
@@ -284,6 +286,10 @@ static void settle_comm(struct hk_matcher *matcher, struct hk_matcher_kind *kind
 
 	if (comm->expected > 0 || comm->comm == HK_COMM_WORLD || comm->seen < 2 ||
 	    kind->ready < comm->seen) {
+		return;
+	}
+	if (matcher->unnumbered) {
+		give_up(matcher, comm);
 		return;
 	}
 	comm->expected = comm->seen;
@@ -320,6 +326,7 @@ static void begin_again(struct hk_matcher *matcher, struct hk_matcher_comm *comm
 	comm->seen = 0;
 	comm->expected = comm->comm == HK_COMM_WORLD ? comm->expected : 0;
 	comm->unsure = false;
+	matcher->unnumbered &= comm->comm != HK_COMM_WORLD; /* its process was replaced */
 }
 
 /* Returns whether OWNER was MEMBER's process before another one replaced it. */
@@ -386,6 +393,7 @@ static void note_doubt(struct hk_matcher *matcher, const struct hk_matcher_calle
 		HASH_FIND(hh, comm->members, &caller->rank, sizeof(caller->rank), member);
 		comm->unsure |= member && member->owner == caller->owner && !member->replaced;
 	}
+	matcher->unnumbered = true;
 	note_reason(matcher, caller->rank, doubt);
 }
 

@@ -84,6 +84,7 @@ struct hk_matcher {
 	size_t kind_count;
 	struct hk_matcher_entry *entries;
 	int32_t world;
+	bool unnumbered; /* calls of some rank have no numbers, on whichever communicators */
 	uint64_t collectives, doubtful, incomplete, late, unsure, dropped, clockless, other_ns;
 	uint32_t doubt;
 	int32_t doubt_rank;

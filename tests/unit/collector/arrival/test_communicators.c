@@ -137,6 +137,26 @@ static void broadcast_without_a_known_root_has_a_skew(void **state)
 	hk_matcher_free(matcher);
 }
 
+/* Rank 5 belongs to the communicator, but has no numbers before its first call there. */
+static void communicator_does_not_settle_beside_a_rank_without_numbers(void **state)
+{
+	(void)state;
+	struct hk_matcher *matcher = hk_matcher_new(PLENTY, NULL);
+
+	hk_matcher_set_world(matcher, 6);
+	assert_int_equal(bring_doubt(matcher, 5, 5), 0);
+	bring_many(matcher, 3, 0, HK_MATCHER_SETTLED + 10);
+	bring_many(matcher, 4, 0, HK_MATCHER_SETTLED + 10);
+	Hk__Waits *waits = sums_of(matcher);
+	assert_int_equal(waits->collectives, 0);
+	assert_int_equal(waits->unsure, HK_MATCHER_SETTLED + 10);
+	assert_int_equal(waits->open, 0);
+	assert_int_equal(waits->doubt, HK_DOUBT_LOST);
+	assert_int_equal(waits->doubt_rank, 5);
+	hk__waits__free_unpacked(waits, NULL);
+	hk_matcher_free(matcher);
+}
+
 /* Programs with the same ranks send in turn: COUNT of them, one call each. */
 static Hk__Waits *sums_of_programs(uint64_t count, uint64_t calls)
 {
@@ -219,6 +239,7 @@ int main(void)
 	    cmocka_unit_test(communicator_waits_until_all_seen_ranks_have_begun),
 	    cmocka_unit_test(late_rank_takes_back_what_its_communicator_has),
 	    cmocka_unit_test(broadcast_without_a_known_root_has_a_skew),
+	    cmocka_unit_test(communicator_does_not_settle_beside_a_rank_without_numbers),
 	    cmocka_unit_test(programs_with_the_same_ranks_are_not_matched),
 	    cmocka_unit_test(programs_one_after_another_are_matched_up_to_a_limit),
 	    cmocka_unit_test(members_are_limited),
