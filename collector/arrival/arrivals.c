@@ -455,22 +455,70 @@ static bool fill(struct hk_arrivals *arrivals, const Hk__Process *state, size_t 
 	return filled;
 }
 
+static bool is_numbered(const struct hk_arrivals *arrivals, const char *function)
+{
+	size_t at = 0;
+
+	while (at < arrivals->function_count && strcmp(arrivals->functions[at], function) != 0) {
+		at++;
+	}
+	return at < arrivals->function_count;
+}
+
+static bool was_called(const Hk__Process *state, uint32_t site)
+{
+	const Hk__Cells *cells = state->cells;
+	size_t low = 0, high = cells ? cells->n_site : 0;
+
+	while (low < high) { /* sites rise */
+		size_t middle = low + (high - low) / 2;
+		bool below = cells->site[middle] < site;
+		low = below ? middle + 1 : low;
+		high = below ? high : middle;
+	}
+	return cells && low < cells->n_site && low < cells->n_calls && cells->site[low] == site &&
+	       cells->calls[low] > 0;
+}
+
+/* Returns whether calls of SITE are missing: its level is below record. A process without any
+ * records has no numbered functions, so a site also counts once it was called. */
+static bool lacks_records(const struct hk_arrivals *arrivals, const Hk__Process *state,
+			  const Hk__Site *site)
+{
+	return site->level != HK_LEVEL_DEFAULT && site->level < HK_LEVEL_RECORD &&
+	       strcmp(site->domain, "mpi") == 0 &&
+	       (is_numbered(arrivals, site->function) ||
+		(site->meaning == HK_MEANING_COLLECTIVE &&
+		 hk_wait_pattern_of(site->function) != HK_WAIT_NONE &&
+		 was_called(state, site->id)));
+}
+
+/* Returns whether the governor set the level of a numbered function below record. It may have set
+ * it back since. */
+static bool was_lowered(const struct hk_arrivals *arrivals, const Hk__GovernorStep *step)
+{
+	const char *colon = strrchr(step->pattern, ':');
+
+	return colon && step->from != step->to && step->to < HK_LEVEL_RECORD &&
+	       is_numbered(arrivals, colon + 1);
+}
+
 /* Stops numbering if calls of a function were not all recorded. */
 static void check_levels(struct hk_arrivals *arrivals, const Hk__Process *state)
 {
-	for (size_t i = 0; i < state->n_sites; i++) {
-		const Hk__Site *site = state->sites[i];
-		size_t at = 0;
-		if (site->level >= HK_LEVEL_RECORD || strcmp(site->domain, "mpi") != 0) {
-			continue;
-		}
-		while (at < arrivals->function_count &&
-		       strcmp(arrivals->functions[at], site->function) != 0) {
-			at++;
-		}
-		if (at < arrivals->function_count) {
-			hk_arrivals_doubt(arrivals, HK_DOUBT_LEVEL);
-		}
+	bool missing = false;
+
+	if (arrivals->doubt != HK_DOUBT_NONE) {
+		return;
+	}
+	for (size_t i = 0; !missing && i < state->n_sites; i++) {
+		missing = lacks_records(arrivals, state, state->sites[i]);
+	}
+	for (size_t i = 0; !missing && i < state->n_governor; i++) {
+		missing = was_lowered(arrivals, state->governor[i]);
+	}
+	if (missing) {
+		hk_arrivals_doubt(arrivals, HK_DOUBT_LEVEL);
 	}
 }
 
@@ -479,9 +527,7 @@ int hk_arrivals_take(struct hk_arrivals *arrivals, const Hk__Process *state, siz
 {
 	size_t count = arrivals->waiting_count < most ? arrivals->waiting_count : most;
 
-	if (count > 0) {
-		check_levels(arrivals, state);
-	}
+	check_levels(arrivals, state);
 	/* The doubt is about calls behind those that wait. */
 	bool doubt = count == arrivals->waiting_count && arrivals->doubt != HK_DOUBT_NONE;
 

@@ -94,12 +94,12 @@ static void add(struct hk_arrivals *arrivals, uint32_t site, uint64_t start, uin
 }
 
 /* Writes what is taken: "function:number@start" of each call, "r" behind it for a root. */
-static const char *take(struct hk_arrivals *arrivals)
+static const char *take_of(struct hk_arrivals *arrivals, const Hk__Process *values)
 {
 	static char text[1024];
 	static uint8_t uid[16];
 	Hk__Anchor start = HK__ANCHOR__INIT;
-	Hk__Process state = HK__PROCESS__INIT;
+	Hk__Process state = *values;
 	Hk__Arrivals *message;
 	size_t used = 0;
 	int64_t ns = 0;
@@ -124,6 +124,13 @@ static const char *take(struct hk_arrivals *arrivals)
 		 message->doubt ? hk_doubt_text(message->doubt) : "");
 	hk__arrivals__free_unpacked(message, NULL);
 	return text;
+}
+
+static const char *take(struct hk_arrivals *arrivals)
+{
+	const Hk__Process state = HK__PROCESS__INIT;
+
+	return take_of(arrivals, &state);
 }
 
 static void calls_are_numbered_by_function_and_communicator(void **state)
@@ -245,6 +252,52 @@ static void lost_records_end_the_numbers(void **state)
 	hk_arrivals_free(arrivals);
 }
 
+static void level_below_record_is_reported_without_new_calls(void **state)
+{
+	(void)state;
+	const struct hk_arrivals_options options = {define_site, NULL};
+	struct hk_arrivals *arrivals = hk_arrivals_new(&options);
+	Hk__Site site = HK__SITE__INIT, *list = &site;
+	Hk__Cells cells = HK__CELLS__INIT;
+	Hk__Process process = HK__PROCESS__INIT;
+	uint64_t calls = 0;
+
+	site.id = 9;
+	site.level = HK_LEVEL_COUNT;
+	site.meaning = HK_MEANING_COLLECTIVE;
+	site.domain = (char *)(uintptr_t) "mpi";
+	site.function = (char *)(uintptr_t) "MPI_Barrier";
+	cells.n_site = cells.n_calls = 1;
+	cells.site = &site.id;
+	cells.calls = &calls;
+	process.cells = &cells;
+	process.sites = &list;
+	process.n_sites = 1;
+	assert_string_equal(take_of(arrivals, &process), "nothing");
+	calls = 1;
+	assert_string_equal(take_of(arrivals, &process), "a level was below record");
+	assert_string_equal(take_of(arrivals, &process), "nothing");
+	hk_arrivals_free(arrivals);
+}
+
+static void level_that_was_below_record_is_reported(void **state)
+{
+	(void)state;
+	struct hk_arrivals *arrivals = make();
+	Hk__GovernorStep step = HK__GOVERNOR_STEP__INIT, *list = &step;
+	Hk__Process process = HK__PROCESS__INIT;
+
+	step.pattern = (char *)(uintptr_t) "libmpi.so:MPI_Bcast";
+	step.from = HK_LEVEL_RECORD;
+	step.to = HK_LEVEL_RECORD;
+	process.governor = &list;
+	process.n_governor = 1;
+	assert_string_equal(take_of(arrivals, &process), "nothing");
+	step.to = HK_LEVEL_TIME;
+	assert_string_equal(take_of(arrivals, &process), "a level was below record");
+	hk_arrivals_free(arrivals);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,6 +308,8 @@ int main(void)
 	    cmocka_unit_test(communicator_with_two_ranks_of_the_process_is_not_numbered),
 	    cmocka_unit_test(calls_without_room_leave_a_gap),
 	    cmocka_unit_test(lost_records_end_the_numbers),
+	    cmocka_unit_test(level_below_record_is_reported_without_new_calls),
+	    cmocka_unit_test(level_that_was_below_record_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
