@@ -353,11 +353,11 @@ static void count_held(struct hk_arrivals *arrivals, struct thread *thread)
 	    (struct waiting){kind, number, call->start_ticks, call->duration_ns, call->peer};
 }
 
-int hk_arrivals_add(struct hk_arrivals *arrivals, const struct hk_record *record)
+void hk_arrivals_add(struct hk_arrivals *arrivals, const struct hk_record *record)
 {
 	if (record->site < arrivals->first || record->site >= arrivals->next || !arrivals->sites ||
 	    arrivals->doubt != HK_DOUBT_NONE) {
-		return 0;
+		return;
 	}
 	const struct site *site = &arrivals->sites[record->site - arrivals->first];
 	struct thread *thread =
@@ -366,14 +366,14 @@ int hk_arrivals_add(struct hk_arrivals *arrivals, const struct hk_record *record
 		if (site->use != USE_NONE) {
 			hk_arrivals_doubt(arrivals, HK_DOUBT_ROOM);
 		}
-		return 0;
+		return;
 	}
 	if (thread->holds && record->start_ticks <= thread->held.start_ticks) {
 		thread->holds = false; /* it is inside of this call */
 	}
 	if (thread->counted_ticks > 0 && record->start_ticks <= thread->counted_ticks) {
 		hk_arrivals_doubt(arrivals, HK_DOUBT_NESTED);
-		return 0;
+		return;
 	}
 	count_held(arrivals, thread);
 	if (site->use == USE_COMM && record->kind == HK_CHUNK_KIND_CALL) {
@@ -389,7 +389,6 @@ int hk_arrivals_add(struct hk_arrivals *arrivals, const struct hk_record *record
 		    .function = site->function,
 		};
 	}
-	return 0;
 }
 
 void hk_arrivals_end(struct hk_arrivals *arrivals)

@@ -42,8 +42,9 @@ struct hk_arrivals *hk_arrivals_free(struct hk_arrivals *arrivals);
 bool hk_arrivals_wanted(struct hk_arrivals *arrivals);
 
 /* Adds RECORD if it is of a call of MPI. Records of a thread come in the order of their ends. The
- * newest call of a thread waits for its next one, which may contain it. Returns 0 or -ENOMEM. */
-int hk_arrivals_add(struct hk_arrivals *arrivals, const struct hk_record *record);
+ * newest call of a thread waits for its next one, which may contain it. Without memory the
+ * numbers end, with a reason. */
+void hk_arrivals_add(struct hk_arrivals *arrivals, const struct hk_record *record);
 
 /* Stops numbering for REASON: records are missing. Later calls are ignored. */
 void hk_arrivals_doubt(struct hk_arrivals *arrivals, enum hk_doubt reason);

@@ -480,33 +480,32 @@ static void advance(struct hk_matcher_kind *kind, struct hk_matcher_progress *pr
 }
 
 /* Adds one call, whose time is valid. */
-static int add(struct hk_matcher *matcher, const struct place *place, uint64_t number,
-	       const struct hk_wait_part *part)
+static void add(struct hk_matcher *matcher, const struct place *place, uint64_t number,
+		const struct hk_wait_part *part)
 {
 	struct hk_matcher_kind *kind = place->kind;
 	struct hk_matcher_progress *progress = &kind->progress[place->member->index];
 
 	if (place->late || number < progress->next || number < kind->floor) {
 		matcher->late++;
-		return 0;
+		return;
 	}
 	advance(kind, progress, number);
 	bool first = number >= kind->begun;
 	kind->begun = first ? number + 1 : kind->begun;
 	if (kind->comm->unsure) {
 		matcher->unsure += first;
-		return 0;
+		return;
 	}
 	struct hk_matcher_entry *entry = hk_matcher_find(matcher, kind, number);
 	entry = entry ? entry : hk_matcher_open(matcher, kind, number);
 	if (!entry || !hk_matcher_grow(matcher, entry)) {
 		matcher->dropped++;
-		return 0;
+		return;
 	}
 	entry->parts[entry->count++] = *part;
 	hk_matcher_complete(matcher, entry);
 	settle_comm(matcher, kind);
-	return 0;
 }
 
 static void add_calls(struct hk_matcher *matcher, const struct hk_matcher_caller *caller,

@@ -362,9 +362,11 @@ static int show(struct hk_spool *spool, const struct hk_run *run, size_t count,
 		hk_record_take_stack(&record);
 		int r = wants->ledger ? hk_ledger_add(spool->ledger, &record) : 0;
 		r = r < 0 || !wants->rows ? r : hk_rows_add(spool->rows, &record);
-		r = r < 0 || !wants->arrivals ? r : hk_arrivals_add(spool->arrivals, &record);
 		if (r < 0) {
 			return r;
+		}
+		if (wants->arrivals) {
+			hk_arrivals_add(spool->arrivals, &record);
 		}
 	}
 	return 0;
