@@ -551,8 +551,10 @@ int hk_arrivals_take(struct hk_arrivals *arrivals, const Hk__Process *state, siz
 	message->doubt = doubt ? (uint32_t)arrivals->doubt : HK_DOUBT_NONE;
 	arrivals->doubt_told |= doubt;
 	arrivals->waiting_count -= count;
-	memmove(arrivals->waiting, arrivals->waiting + count,
-		arrivals->waiting_count * sizeof(*arrivals->waiting));
+	if (arrivals->waiting_count > 0) {
+		memmove(arrivals->waiting, arrivals->waiting + count,
+			arrivals->waiting_count * sizeof(*arrivals->waiting));
+	}
 	*ret_message = message;
 	return 1;
 }
