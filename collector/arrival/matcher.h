@@ -54,7 +54,7 @@ void hk_matcher_set_world(struct hk_matcher *matcher, int32_t ranks);
 int hk_matcher_take(struct hk_matcher *matcher, const struct hk_matcher_caller *caller,
 		    const Hk__Arrivals *message);
 
-/* Sets *RET_WAITS to the sums so far, NULL if there are none. The caller frees them by
+/* Sets *RET_WAITS to the sums so far, or to NULL if there are none. The caller frees the sums by
  * hk__waits__free_unpacked. Returns 0 or -ENOMEM. */
 int hk_matcher_sums(const struct hk_matcher *matcher, Hk__Waits **ret_waits);
 

@@ -30,7 +30,7 @@ PLACES = {"skip": "train"}
 
 
 def torch_python():
-    """A Python whose torch has a flight recorder for gloo, and its py-spy or None. Ends the test where there is none."""
+    """Returns a Python whose torch has a flight recorder for gloo, and its py-spy or None. Without such a torch the test is skipped."""
     python = os.environ.get("TORCH_PYTHON", sys.executable)
     done = subprocess.run([python, "-c", "import torch.distributed; from torch._C._distributed_c10d import _dump_fr_trace"],
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)

@@ -64,7 +64,7 @@ static struct awaited awaited_sum(const struct hk_report *report, int32_t rank)
 	return sum;
 }
 
-/* Returns the rank that was awaited the longest; `longest` is NULL if there is none. */
+/* Returns the rank that was awaited the longest. Its `longest` is NULL if no rank was awaited. */
 static struct awaited most_awaited(const struct hk_report *report)
 {
 	struct awaited most = {.rank = -1};

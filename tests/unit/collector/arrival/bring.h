@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "collector/arrival/matcher.h"
+#include "hooks/hook.h"
 #include "report/wait/doubt.h"
 
 struct call {
@@ -53,6 +54,19 @@ static inline Hk__Waits *sums_of(const struct hk_matcher *matcher)
 	assert_int_equal(hk_matcher_sums(matcher, &waits), 0);
 	assert_non_null(waits);
 	return waits;
+}
+
+static inline struct call barrier(uint64_t number, uint64_t enter_ns)
+{
+	return (struct call){HK_COMM_WORLD, number, enter_ns, 10000, "MPI_Barrier", false};
+}
+
+static inline void bring_pair(struct hk_matcher *matcher, uint64_t owner, uint64_t number)
+{
+	const struct call first = barrier(number, 1000), second = barrier(number, 1500);
+
+	assert_int_equal(bring(matcher, 0, owner, &first), 0);
+	assert_int_equal(bring(matcher, 1, owner + 1, &second), 0);
 }
 
 #endif

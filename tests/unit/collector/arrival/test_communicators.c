@@ -15,19 +15,6 @@
 #define PLENTY 100000u
 #define SUB_COMM 77u
 
-static struct call barrier(uint64_t number, uint64_t enter_ns)
-{
-	return (struct call){HK_COMM_WORLD, number, enter_ns, 10000, "MPI_Barrier", false};
-}
-
-static void bring_pair(struct hk_matcher *matcher, uint64_t owner, uint64_t number)
-{
-	const struct call first = barrier(number, 1000), second = barrier(number, 1500);
-
-	assert_int_equal(bring(matcher, 0, owner, &first), 0);
-	assert_int_equal(bring(matcher, 1, owner + 1, &second), 0);
-}
-
 /* Brings calls FROM to TO of RANK on a communicator, entered 1000 ns times RANK after 0. */
 static void bring_many(struct hk_matcher *matcher, int32_t rank, uint64_t from, uint64_t to)
 {

@@ -249,19 +249,6 @@ static void random_streams_match_as_the_model_says(void **state)
 
 /* ---- single cases ---- */
 
-static struct call barrier(uint64_t number, uint64_t enter_ns)
-{
-	return (struct call){HK_COMM_WORLD, number, enter_ns, 10000, "MPI_Barrier", false};
-}
-
-static void bring_pair(struct hk_matcher *matcher, uint64_t owner, uint64_t number)
-{
-	const struct call first = barrier(number, 1000), second = barrier(number, 1500);
-
-	assert_int_equal(bring(matcher, 0, owner, &first), 0);
-	assert_int_equal(bring(matcher, 1, owner + 1, &second), 0);
-}
-
 static void rank_without_numbers_ends_matching(void **state)
 {
 	(void)state;
