@@ -17,7 +17,7 @@
 
 #define PAIRS 1500
 #define SLICE_CALLS 512
-#define GAP_CALLS 64 /* with a gap: a slice stays short */
+#define GAP_CALLS 256 /* with a gap: a slice stays short */
 
 /* clang-format off */
 #define DECLARE(type, name, ...) type name(__VA_ARGS__); type plain_##name(__VA_ARGS__); type bare_##name(__VA_ARGS__);

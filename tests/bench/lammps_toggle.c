@@ -2,9 +2,10 @@
  *
  * Slices of SLICE steps take turns. In a bare slice, the slots of LAMMPS that lead to the agent
  * lead to the functions themselves. All ranks count the same steps, so a slice is traced or bare on
- * all of them. When it ends, a rank prints "rank R: S traced steps, N ns added to each": the median
- * over the pairs of slices. The first pair is left out. bench_cost.py compares that with the cost
- * that the report estimates.
+ * all of them. With LAMMPS_TOGGLE=R, rank R takes turns and the other ranks stay bare. When it
+ * ends, a rank prints "rank R: S traced steps, N ns added to each": the median over the pairs of
+ * slices. The first pair is left out. bench_cost.py compares that with the cost that the report
+ * estimates.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -86,10 +87,17 @@ static double now_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+static bool is_chosen(void)
+{
+	const char *chosen = getenv("LAMMPS_TOGGLE"), *rank = getenv("OMPI_COMM_WORLD_RANK");
+	return !chosen || !rank || strcmp(chosen, rank) == 0;
+}
+
 static void begin_slice(unsigned slice)
 {
+	bool traced = slice % 2 == 0 && is_chosen();
 	for (unsigned i = 0; i < slot_count; i++) {
-		*slots[i].at = slice % 2 ? slots[i].bare : slots[i].traced;
+		*slots[i].at = traced ? slots[i].traced : slots[i].bare;
 	}
 	begins[slice] = now_ns();
 }
