@@ -13,7 +13,8 @@
 #include "report/findings/balance.h"
 #include "report/findings/bare_findings.h"
 #include "report/findings/death.h"
-#include "report/findings/device_findings.h"
+#include "report/findings/device/absent.h"
+#include "report/findings/device/idle.h"
 #include "report/findings/growth_findings.h"
 #include "report/findings/hang.h"
 #include "report/findings/mpi_findings.h"
@@ -415,6 +416,7 @@ int hk_findings_init(struct hk_findings *findings, const struct hk_report *repor
 	hk_findings_add_agreements(report, findings);
 	r = r == 0 && report->rank_count > 1 ? hk_balance_add(findings, report, &groups) : r;
 	hk_findings_add_mpi(report, &groups, findings);
+	hk_findings_add_idle(report, &groups, findings);
 	hk_findings_add_processors(report, findings);
 	hk_findings_add_awaited(report, findings);
 	hk_findings_add_skew(report, findings);

@@ -337,22 +337,31 @@ static int copy_on(const char *name, CUdeviceptr to, CUdeviceptr from, size_t by
 	return end(&activity);
 }
 
+/* Returns when the copy, and the work before it, is done. */
+static int copy_and_wait(const char *name, CUdeviceptr to, CUdeviceptr from, size_t bytes)
+{
+	int result = copy_on(name, to, from, bytes, NULL);
+
+	sim_work_wait(NULL);
+	return result;
+}
+
 int cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
 	ENTER(cuMemcpy);
-	return copy_on("Memcpy DtoD (simulated)", to, from, bytes, NULL);
+	return copy_and_wait("Memcpy DtoD (simulated)", to, from, bytes);
 }
 
 int cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
 {
 	ENTER(cuMemcpyHtoD_v2);
-	return copy_on("Memcpy HtoD (simulated)", to, (CUdeviceptr)from, bytes, NULL);
+	return copy_and_wait("Memcpy HtoD (simulated)", to, (CUdeviceptr)from, bytes);
 }
 
 int cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
 {
 	ENTER(cuMemcpyDtoH_v2);
-	return copy_on("Memcpy DtoH (simulated)", (CUdeviceptr)to, from, bytes, NULL);
+	return copy_and_wait("Memcpy DtoH (simulated)", (CUdeviceptr)to, from, bytes);
 }
 
 int cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)

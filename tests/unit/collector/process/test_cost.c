@@ -118,8 +118,8 @@ static void test_total_counts_stacks_that_were_kept(void **state)
 	assert_int_equal(total_ns(HK_LEVEL_STACK, UINT64_MAX), all);
 }
 
-/* A record takes 42 ns in a row and 18 beside other work, 1.4 times 42 when the caches were used for
- * other things. */
+/* A record takes 42 ns in a row and 18 beside other work, 1.4 times 42 when the caches were used
+ * for other things. */
 static void test_cost_depends_on_the_gap(void **state)
 {
 	const struct hk_segment_status status = {.count_cost_ps = 1000,
@@ -140,7 +140,8 @@ static void test_cost_depends_on_the_gap(void **state)
 	}
 }
 
-/* 1,000 records of a process that ran for 3 us a call. Its threads waited in calls for far longer. */
+/* 1,000 records of a process that ran for 3 us a call. Its threads waited in calls for far longer.
+ */
 static void test_total_takes_the_gap_from_processor_time(void **state)
 {
 	Hk__Site site = HK__SITE__INIT;

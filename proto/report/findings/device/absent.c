@@ -1,4 +1,4 @@
-#include "report/findings/device_findings.h"
+#include "report/findings/device/absent.h"
 
 #include <inttypes.h>
 #include <string.h>
