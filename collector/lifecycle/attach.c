@@ -16,6 +16,7 @@
 #include "collector/lifecycle/job_open.h"
 #include "collector/lifecycle/process_exit.h"
 #include "collector/lifecycle/process_list.h"
+#include "collector/memory/group.h"
 #include "collector/memory/ledger.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"
@@ -171,6 +172,11 @@ static void watch(struct hk_collector *collector, struct hk_process *process)
 		process->segment->pidfd = (int)syscall(SYS_pidfd_open, identity->pid, 0);
 		if (process->segment->pidfd >= 0) {
 			fcntl(process->segment->pidfd, F_SETFD, FD_CLOEXEC);
+		}
+		process->segment->memory_group = hk_memory_group_of(identity->pid);
+		if (process->segment->memory_group) {
+			process->state->memory_limit_bytes =
+			    hk_memory_group_limit(process->segment->memory_group);
 		}
 	}
 	hk_process_check(process);

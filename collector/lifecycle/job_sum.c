@@ -86,7 +86,8 @@ static void sum_exit(struct hk_job *job, const Hk__Process *main_state)
 	Hk__Job *state = job->state;
 	char text[32] = "running";
 	if (!state->have_exit && main_state && !count_live(job)) {
-		bool signaled = main_state->exit_kind == HK__EXIT_KIND__EXIT_SIGNAL;
+		bool signaled = main_state->exit_kind == HK__EXIT_KIND__EXIT_SIGNAL ||
+				main_state->exit_kind == HK__EXIT_KIND__EXIT_OOM;
 		if (signaled || main_state->exit_kind == HK__EXIT_KIND__EXIT_EXITED) {
 			snprintf(text, sizeof(text), "%s %d", signaled ? "signal" : "exit",
 				 main_state->exit_code);

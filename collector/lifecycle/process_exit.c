@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "collector/lifecycle/job_room.h"
 #include "collector/lifecycle/process_list.h"
 #include "collector/lifecycle/untraced.h"
+#include "collector/memory/group.h"
 #include "collector/memory/ledger.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"
@@ -103,7 +105,29 @@ void hk_process_check(struct hk_process *process)
 	}
 }
 
-static void settle_exit(struct hk_process *process)
+/* Returns whether PROCESS was killed as a process of its control group was for want of memory, and
+ * counts that kill as told. The kernel counts kills by group: of processes of one group that were
+ * killed together, the first ones that are found are taken for them. */
+static bool ran_out_of_memory(struct hk_collector *collector, struct hk_process *process)
+{
+	const Hk__Process *state = process->state;
+	const struct hk_memory_group *group = process->segment->memory_group;
+	bool killed =
+	    (state->exit_kind == HK__EXIT_KIND__EXIT_SIGNAL && state->exit_code == SIGKILL) ||
+	    state->exit_kind == HK__EXIT_KIND__EXIT_VANISHED;
+	if (!killed || !group || !hk_memory_group_killed(group)) {
+		return false;
+	}
+	struct hk_process *other, *next;
+	HASH_ITER (hh, collector->processes, other, next) {
+		if (other->segment && hk_memory_group_same(other->segment->memory_group, group)) {
+			hk_memory_group_tell(other->segment->memory_group);
+		}
+	}
+	return true;
+}
+
+static void settle_exit(struct hk_collector *collector, struct hk_process *process)
 {
 	Hk__Process *state = process->state;
 	if (is_detached(process)) {
@@ -116,6 +140,10 @@ static void settle_exit(struct hk_process *process)
 		state->exit_kind =
 		    exited ? HK__EXIT_KIND__EXIT_EXITED : HK__EXIT_KIND__EXIT_VANISHED;
 		state->exit_code = exited ? process->segment->status.exit_code : 0;
+	}
+	if (ran_out_of_memory(collector, process)) {
+		state->exit_kind = HK__EXIT_KIND__EXIT_OOM;
+		state->exit_code = SIGKILL;
 	}
 	/* An exit or exec ended threads inside of calls. These calls are not open any more. */
 	if (state->exit_kind == HK__EXIT_KIND__EXIT_EXITED ||
@@ -157,7 +185,7 @@ int hk_process_finalise(struct hk_collector *collector, struct hk_process *proce
 	if (r == -ENOMEM) {
 		return r;
 	}
-	settle_exit(process);
+	settle_exit(collector, process);
 	if (!process->state->end) {
 		r = hk_state_stamp(collector, process->state, &process->state->end);
 		if (r < 0) {
@@ -188,6 +216,9 @@ int hk_process_finalise(struct hk_collector *collector, struct hk_process *proce
 
 static void apply_notice(struct hk_process *process, const Hk__ExitNotice *notice)
 {
+	if (process->state->exit_kind == HK__EXIT_KIND__EXIT_OOM) {
+		return; /* a parent sees only the signal */
+	}
 	process->state->exit_kind =
 	    notice->signaled ? HK__EXIT_KIND__EXIT_SIGNAL : HK__EXIT_KIND__EXIT_EXITED;
 	process->state->exit_code = notice->code;

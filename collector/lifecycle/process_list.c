@@ -11,6 +11,7 @@
 #include "collector/arrival/arrivals.h"
 #include "collector/job/jobdir.h"
 #include "collector/level/governor.h"
+#include "collector/memory/group.h"
 #include "collector/memory/ledger.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"
@@ -66,6 +67,7 @@ void hk_process_detach(struct hk_process *process)
 	hk_governor_free(segment->governor);
 	hk_activity_free(segment->activity);
 	hk_loaded_free(segment->loaded);
+	hk_memory_group_free(segment->memory_group);
 	hk_reader_free(segment->reader);
 	free(segment);
 	process->segment = NULL;

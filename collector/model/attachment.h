@@ -14,6 +14,7 @@ struct hk_activity;
 struct hk_governor;
 struct hk_ledger;
 struct hk_loaded;
+struct hk_memory_group;
 struct hk_rows;
 struct hk_spool;
 
@@ -23,8 +24,9 @@ struct hk_attachment {
 	struct hk_spool *spool;
 	struct hk_ledger *ledger;
 	struct hk_rows *rows;
-	int dirfd; /* of its run directory; the collector's */
-	int pidfd; /* -1: none */
+	int dirfd;			      /* of its run directory; the collector's */
+	int pidfd;			      /* -1: none */
+	struct hk_memory_group *memory_group; /* NULL: unknown */
 	/* Draining. */
 	uint64_t pending_since_ns; /* monotonic; 0: nothing pending */
 	uint64_t pending_bytes;

@@ -237,6 +237,7 @@ static void ranks_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 			continue;
 		}
 		rank->cpu_ns += process->cpu_ns;
+		rank->memory_limit_bytes = process->memory_limit_bytes;
 		if (process->rss_peak_bytes > rank->rss_peak_bytes) {
 			rank->rss_peak_bytes = process->rss_peak_bytes;
 		}

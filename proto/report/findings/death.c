@@ -179,6 +179,10 @@ static void memory_add(struct hk_findings *findings, const struct hk_report *rep
 		hk_finding_evidence(findings, "its resident memory was %s at the peak",
 				    hk_quantity_bytes(peak, rank->rss_peak_bytes));
 	}
+	if (rank->memory_limit_bytes > 0) {
+		hk_finding_evidence(findings, "its control group may use %s",
+				    hk_quantity_bytes(live, rank->memory_limit_bytes));
+	}
 	for (size_t i = 0; i < report->memory_count; i++) {
 		const struct hk_report_memory *row = &report->memory[i];
 		if (row->rank != rank->rank || strcmp(row->role, "main") != 0 ||

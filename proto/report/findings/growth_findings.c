@@ -113,6 +113,27 @@ static void holder_add(const struct hk_report *report, const struct hk_report_me
 	}
 }
 
+/* Says when SLOPE reaches the limit of the control group of RANK, if there is one. */
+static void limit_add(const struct hk_report *report, int32_t rank, const struct slope *slope,
+		      struct hk_findings *findings)
+{
+	char limit[HK_QUANTITY_BYTES], left[HK_QUANTITY_BYTES];
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		const struct hk_report_rank *row = &report->ranks[i];
+		if (row->rank != rank || row->memory_limit_bytes <= row->rss_peak_bytes) {
+			continue;
+		}
+		double bytes = (double)(row->memory_limit_bytes - row->rss_peak_bytes);
+		hk_finding_evidence(findings,
+				    "the control group of rank %" PRId32
+				    " may use %s: at this rate its own memory reaches that in %s",
+				    rank, hk_quantity_bytes(limit, row->memory_limit_bytes),
+				    hk_quantity_time(left, bytes / slope->bytes_per_s * 1e9));
+		return;
+	}
+}
+
 /* Whether an earlier row of the report is about the same kind and device, and grows. */
 static bool is_named(const struct hk_report *report, size_t index)
 {
@@ -134,7 +155,7 @@ static void growth_add(const struct hk_report *report, size_t index, struct hk_f
 {
 	const struct hk_report_memory_series *first = &report->memory_series[index];
 	struct slope slope, fastest = {0};
-	int32_t ranks[RANKS_NAMED];
+	int32_t ranks[RANKS_NAMED], soonest = first->rank;
 	char kind[HK_NAME_BYTES(16)], list[128], rate[HK_QUANTITY_BYTES], error[HK_QUANTITY_BYTES];
 	size_t count = 0;
 
@@ -142,7 +163,10 @@ static void growth_add(const struct hk_report *report, size_t index, struct hk_f
 		const struct hk_report_memory_series *series = &report->memory_series[i];
 		if (series->device == first->device && strcmp(series->kind, first->kind) == 0 &&
 		    grows(series, &slope)) {
-			fastest = slope.bytes_per_s > fastest.bytes_per_s ? slope : fastest;
+			if (slope.bytes_per_s > fastest.bytes_per_s) {
+				fastest = slope;
+				soonest = series->rank;
+			}
 			if (count < RANKS_NAMED &&
 			    (count == 0 || ranks[count - 1] != series->rank)) {
 				ranks[count++] = series->rank;
@@ -161,6 +185,9 @@ static void growth_add(const struct hk_report *report, size_t index, struct hk_f
 		hk_finding_about_rank(findings, ranks[i]);
 	}
 	holder_add(report, first, findings);
+	if (strcmp(first->kind, "heap") == 0 || strcmp(first->kind, "map") == 0) {
+		limit_add(report, soonest, &fastest, findings);
+	}
 	hk_finding_advise(findings, "hookcli report --by memory; hookcli report --by stack "
 				    "--function 'malloc' with --hooks libc --level "
 				    "'malloc=record+stack:100/s'");

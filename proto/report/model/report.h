@@ -79,6 +79,7 @@ struct hk_report_rank {
 	 * only wait; 0: unknown. */
 	uint64_t quiet_ns;
 	uint64_t cpu_ns, rss_peak_bytes;
+	uint64_t memory_limit_bytes; /* of its control group; 0: none, or unknown */
 	struct hk_report_exit exit;
 	uint64_t records, lost_records; /* of helpers too */
 	uint64_t shed_records;		/* those of `records` that retention (--keep) evicted */

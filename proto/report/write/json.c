@@ -77,11 +77,13 @@ static json_t *rank_json(const void *row)
 {
 	const struct hk_report_rank *rank = row;
 
-	return json_pack("{s:i, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:i, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 			 "rank", (int)rank->rank, "host", text(rank->host), "pid",
 			 number(rank->pid), "start_ns", (json_int_t)rank->start_ns, "end_ns",
 			 rank->running ? json_null() : json_integer(rank->end_ns), "cpu_ns",
 			 number(rank->cpu_ns), "rss_peak_bytes", number(rank->rss_peak_bytes),
+			 "memory_limit_bytes",
+			 rank->memory_limit_bytes ? number(rank->memory_limit_bytes) : json_null(),
 			 "exit", exit_json(&rank->exit), "records", number(rank->records),
 			 "lost_records", number(rank->lost_records), "shed_records",
 			 number(rank->shed_records), "clock", clock_json(&rank->clock),
