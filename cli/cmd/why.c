@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/drift/drift_findings.h"
 #include "cli/job/clock_check.h"
 #include "cli/job/job_open.h"
 #include "cli/option.h"
@@ -159,6 +160,21 @@ static int steps_add(const struct hk_job *job, const struct hk_report *report,
 	return r < 0 ? r : findings->error;
 }
 
+/* Adds the function whose calls become longer. Returns 0 or -errno. */
+static int drift_add(const struct hk_job *job, const struct hk_report *report,
+		     struct hk_findings *findings)
+{
+	struct hk_latencies latencies;
+	int r =
+	    hk_latencies_read(job->snapshot, job->directory, report->job.duration_ns, &latencies);
+
+	if (r == 0) {
+		hk_drift_findings_add(&latencies, report, findings);
+	}
+	hk_latencies_fini(&latencies);
+	return r < 0 ? r : findings->error;
+}
+
 /* Subtracts the largest cost of another finding from that of steps that became longer on all ranks:
  * those say when the job became slow, not why. */
 static void explained_subtract(const struct hk_report *report, struct hk_findings *findings)
@@ -196,6 +212,7 @@ static int records_add(const struct hk_job *job, const struct hk_report *report,
 	}
 	int r = steps_add(job, report, findings);
 	r = r < 0 ? r : waits_add(job, report, findings);
+	r = r < 0 ? r : drift_add(job, report, findings);
 	explained_subtract(report, findings);
 	hk_findings_sort(findings);
 	if (r < 0 && r != -ENOMEM) {
