@@ -106,6 +106,10 @@ struct hk_exporter_ops {
 	/* Records of PROCESS are missing; noticed at TIME. */
 	int (*mark)(struct hk_exporter *exporter, const struct hk_export_process *process,
 		    uint64_t time_ns, const struct hk_export_gap *gap);
+	/* Records of PROCESS from TIME on may be missing: its calls are not matched any more. Comes
+	 * before the first call. */
+	int (*doubt)(struct hk_exporter *exporter, const struct hk_export_process *process,
+		     uint64_t time_ns);
 	/* Statistics of matched calls. NULL: the exporter does not use flows. */
 	int (*flows)(struct hk_exporter *exporter, const struct hk_export_flows *flows);
 	/* THREAD will not occur again; frees its private data. Also called after an error. */

@@ -63,11 +63,13 @@ static int add_gap(void *context, const struct hk_stream_gap *gap)
 	if (gap->kind != HK_GAP_DOUBT) {
 		return mark(timeline, gap);
 	}
+	uint64_t from_ns = hk_stream_unix_ns(timeline->stream, gap->since_ns);
 	if (timeline->flows) {
-		hk_flows_doubt(timeline->flows, gap->process->index,
-			       hk_stream_unix_ns(timeline->stream, gap->since_ns));
+		hk_flows_doubt(timeline->flows, gap->process->index, from_ns);
 	}
-	return 0;
+	return timeline->ops->doubt
+		   ? timeline->ops->doubt(timeline->exporter, gap->process, from_ns)
+		   : 0;
 }
 
 /* ---- calls ---- */

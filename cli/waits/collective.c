@@ -51,17 +51,19 @@ static int take(struct hk_collectives *collectives, struct kept *kept)
 	return rc;
 }
 
-static struct kept *kept_of(struct hk_collectives *collectives, uint64_t id, const char *function)
+static struct kept *kept_of(struct hk_collectives *collectives,
+			    const struct hk_collective_call *call)
 {
 	struct kept *kept;
 
-	HASH_FIND(hh, collectives->kept, &id, sizeof(id), kept);
+	HASH_FIND(hh, collectives->kept, &call->id, sizeof(call->id), kept);
 	if (kept || !(kept = calloc(1, sizeof(*kept)))) {
 		return kept;
 	}
-	kept->collective.id = id;
-	kept->collective.function = function;
-	kept->collective.pattern = hk_wait_pattern_of(function);
+	kept->collective.id = call->id;
+	kept->collective.comm = call->comm;
+	kept->collective.function = call->function;
+	kept->collective.pattern = hk_wait_pattern_of(call->function);
 	HASH_ADD(hh, collectives->kept, collective.id, sizeof(kept->collective.id), kept);
 	if (!kept->hh.tbl) {
 		free(kept);
@@ -70,10 +72,10 @@ static struct kept *kept_of(struct hk_collectives *collectives, uint64_t id, con
 	return kept;
 }
 
-int hk_collectives_enter(struct hk_collectives *collectives, uint64_t id, const char *function,
+int hk_collectives_enter(struct hk_collectives *collectives, const struct hk_collective_call *call,
 			 const struct hk_wait_part *part)
 {
-	struct kept *kept = kept_of(collectives, id, function);
+	struct kept *kept = kept_of(collectives, call);
 	struct hk_collective *collective = kept ? &kept->collective : NULL;
 	struct hk_wait_part *parts =
 	    kept ? reallocarray(collective->parts, collective->count + 1, sizeof(*parts)) : NULL;

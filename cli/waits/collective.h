@@ -15,7 +15,7 @@
 #define HK_COLLECTIVES 4096u /* that are kept at once */
 
 struct hk_collective {
-	uint64_t id;
+	uint64_t id, comm;
 	const char *function;
 	enum hk_wait_pattern pattern;
 	struct hk_wait_part *parts;
@@ -32,8 +32,14 @@ struct hk_collectives *hk_collectives_new(hk_collective_fn *done, void *context)
 /* Frees COLLECTIVES. Accepts NULL, returns NULL. */
 struct hk_collectives *hk_collectives_free(struct hk_collectives *collectives);
 
-/* Adds PART to the collective ID of FUNCTION. Returns 0, -ENOMEM or a result of DONE. */
-int hk_collectives_enter(struct hk_collectives *collectives, uint64_t id, const char *function,
+/* Which collective a call belongs to. */
+struct hk_collective_call {
+	uint64_t id, comm;
+	const char *function;
+};
+
+/* Adds PART to the collective of CALL. Returns 0, -ENOMEM or a result of DONE. */
+int hk_collectives_enter(struct hk_collectives *collectives, const struct hk_collective_call *call,
 			 const struct hk_wait_part *part);
 /* Takes what is left. Returns 0 or a result of DONE. */
 int hk_collectives_finish(struct hk_collectives *collectives);

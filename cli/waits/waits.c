@@ -7,10 +7,7 @@
 #include <uthash.h>
 
 #include "cli/timeline/timeline.h"
-#include "cli/waits/collective.h"
-#include "hooks/hook.h"
-
-#define SENDS_MOST 262144u /* sends that are kept until their receive ends */
+#include "cli/waits/wait_events.h"
 
 struct sum {
 	struct {
@@ -22,33 +19,13 @@ struct sum {
 	UT_hash_handle hh;
 };
 
-/* A send whose message may be received later. */
-struct sent {
-	uint64_t id;
-	int32_t rank;
-	const char *function;
-	bool blocks;
-	uint64_t start_ns, end_ns; /* end_ns: 0 while it is open */
-	uint64_t receive_ns;	   /* start of its receive; 0: not known yet */
-	uint64_t error_ns;	   /* of both clocks, once the receive is known */
-	int32_t receiver;
-	UT_hash_handle hh; /* in the order of their starts */
-};
-
 struct hk_exporter {
 	struct hk_waits *waits;
 	struct sum *sums;
-	struct sent *sent;
-	struct hk_collectives *collectives;
+	struct hk_wait_events *events;
 };
 
 /* ---- sums ---- */
-
-/* Returns FUNCTION as one pointer for all processes, NULL without memory. */
-static const char *name_of(struct hk_exporter *exporter, const char *function)
-{
-	return hk_report_strings_get(&exporter->waits->strings, function);
-}
 
 static struct sum *sum_of(struct hk_exporter *exporter, const struct sum *like)
 {
@@ -68,204 +45,35 @@ static struct sum *sum_of(struct hk_exporter *exporter, const struct sum *like)
 	return sum;
 }
 
-/* Adds that RANK waited WAIT_NS for AWAITED in FUNCTION, a name of name_of. */
-static void wait_add(struct hk_exporter *exporter, const struct hk_wait_row *wait)
+/* Adds the wait of EVENT. */
+static int wait_add(void *context, const struct hk_wait_event *event)
 {
-	struct sum like = {.row = *wait};
+	struct hk_exporter *exporter = context;
+	uint64_t wait_ns = event->until_ns - event->start_ns;
+	struct sum like;
 
-	memset(&like.key, 0, sizeof(like.key));
-	like.key.function = wait->function;
-	like.key.rank = wait->rank;
-	like.key.awaited = wait->awaited;
-	like.key.pattern = wait->pattern;
-	like.row.waits = like.row.longest_ns = like.row.wait_ns = 0;
+	if (!event->certain) {
+		return 0;
+	}
+	memset(&like, 0, sizeof(like));
+	like.row.function = hk_report_strings_get(&exporter->waits->strings, event->function);
+	if (!like.row.function) {
+		return -ENOMEM;
+	}
+	like.row.pattern = event->pattern;
+	like.row.rank = like.key.rank = event->rank;
+	like.row.awaited = like.key.awaited = event->awaited;
+	like.key.function = like.row.function;
+	like.key.pattern = event->pattern;
 	struct sum *sum = sum_of(exporter, &like);
 	if (!sum) {
 		exporter->waits->left_out++;
-		return;
+		return 0;
 	}
 	sum->row.waits++;
-	sum->row.wait_ns += wait->wait_ns;
-	sum->row.longest_ns =
-	    wait->wait_ns > sum->row.longest_ns ? wait->wait_ns : sum->row.longest_ns;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* ---- collectives ---- */
-
-static int collective_take(void *context, const struct hk_collective *collective)
-{
-	struct hk_exporter *exporter = context;
-	const struct hk_wait_parts parts = {collective->pattern, collective->parts,
-					    collective->count};
-	const struct hk_wait_part *awaited = hk_wait_awaited(&parts);
-
-	if (collective->count < 2) {
-		exporter->waits->alone++;
-		return 0;
-	}
-	exporter->waits->collectives++;
-	if (!awaited || hk_wait_contradicts(&parts, awaited)) {
-		exporter->waits->doubtful += awaited != NULL;
-		return 0;
-	}
-	for (size_t i = 0; i < collective->count; i++) {
-		const struct hk_wait_part *part = &collective->parts[i];
-		const struct hk_wait_row wait = {
-		    .pattern = collective->pattern,
-		    .function = collective->function,
-		    .rank = part->rank,
-		    .awaited = awaited->rank,
-		    .wait_ns = hk_wait_of(collective->pattern, part, awaited),
-		};
-		if (wait.wait_ns > 0) {
-			wait_add(exporter, &wait);
-		}
-	}
+	sum->row.wait_ns += wait_ns;
+	sum->row.longest_ns = wait_ns > sum->row.longest_ns ? wait_ns : sum->row.longest_ns;
 	return 0;
-}
-
-/* Returns whether the process of THREAD is the root of the collective SLICE. Ranks of other
- * communicators than MPI_COMM_WORLD are not known. */
-static bool is_root(const struct hk_export_thread *thread, const struct hk_slice *slice)
-{
-	bool root = false, world = false;
-
-	for (unsigned i = 0; i < slice->word_count; i++) {
-		root |= slice->site->keys[i] == HK_KEY_PEER &&
-			(int32_t)slice->words[i] == thread->process->rank;
-		world |= slice->site->keys[i] == HK_KEY_COMM && slice->words[i] == HK_COMM_WORLD;
-	}
-	return root && world;
-}
-
-static int collective_enter(struct hk_exporter *exporter, const struct hk_export_thread *thread,
-			    const struct hk_slice *slice)
-{
-	const struct hk_wait_part part = {
-	    .rank = thread->process->rank,
-	    .is_root = is_root(thread, slice),
-	    .start_ns = slice->start_ns,
-	    .end_ns = slice->end_ns,
-	    .error_ns = thread->process->clock_error_ns,
-	};
-	const char *function = name_of(exporter, slice->site->function);
-
-	if (hk_wait_pattern_of(slice->site->function) == HK_WAIT_NONE) {
-		return 0;
-	}
-	return function
-		   ? hk_collectives_enter(exporter->collectives, slice->flow_joint, function, &part)
-		   : -ENOMEM;
-}
-
-/* ---- messages ---- */
-
-static void sent_forget(struct hk_exporter *exporter, struct sent *sent)
-{
-	HASH_DEL(exporter->sent, sent);
-	free(sent);
-}
-
-static int sent_add(struct hk_exporter *exporter, const struct hk_export_thread *thread,
-		    const struct hk_slice *slice)
-{
-	const char *function = name_of(exporter, slice->site->function);
-	struct sent *sent = function ? calloc(1, sizeof(*sent)) : NULL;
-
-	if (!sent) {
-		return -ENOMEM;
-	}
-	*sent = (struct sent){.id = slice->flow_out,
-			      .rank = thread->process->rank,
-			      .function = function,
-			      .error_ns = thread->process->clock_error_ns,
-			      .blocks = hk_wait_blocks(slice->site->function),
-			      .start_ns = slice->start_ns};
-	HASH_ADD(hh, exporter->sent, id, sizeof(sent->id), sent);
-	if (!sent->hh.tbl) {
-		free(sent);
-		return -ENOMEM;
-	}
-	if (HASH_COUNT(exporter->sent) > SENDS_MOST) {
-		sent_forget(exporter, exporter->sent);
-	}
-	return 0;
-}
-
-static struct sent *sent_of(struct hk_exporter *exporter, uint64_t id)
-{
-	struct sent *sent;
-
-	HASH_FIND(hh, exporter->sent, &id, sizeof(id), sent);
-	return sent;
-}
-
-/* Adds what SENT, which has ended, waited for its receive, and forgets it. */
-static void receiver_add(struct hk_exporter *exporter, struct sent *sent)
-{
-	if (sent->blocks && sent->receive_ns > sent->start_ns + sent->error_ns &&
-	    sent->end_ns >= sent->receive_ns) {
-		const struct hk_wait_row wait = {
-		    .pattern = HK_WAIT_LATE_RECEIVER,
-		    .function = sent->function,
-		    .rank = sent->rank,
-		    .awaited = sent->receiver,
-		    .wait_ns = sent->receive_ns - sent->start_ns,
-		};
-		wait_add(exporter, &wait);
-	}
-	sent_forget(exporter, sent);
-}
-
-static void sent_close(struct hk_exporter *exporter, const struct hk_slice *slice)
-{
-	struct sent *sent = sent_of(exporter, slice->flow_out);
-
-	if (sent) {
-		sent->end_ns = slice->end_ns;
-		if (sent->receive_ns > 0) {
-			receiver_add(exporter, sent);
-		}
-	}
-}
-
-/* Adds what SLICE waited for the last of the messages that arrived in it. */
-static int arrivals_add(struct hk_exporter *exporter, const struct hk_export_thread *thread,
-			const struct hk_slice *slice)
-{
-	struct hk_wait_row wait = {.pattern = HK_WAIT_LATE_SENDER,
-				   .function = name_of(exporter, slice->site->function),
-				   .rank = thread->process->rank};
-	uint64_t last_ns = slice->start_ns;
-
-	for (uint32_t i = 0; i < slice->arrival_count; i++) {
-		const struct hk_export_arrival *arrival = &slice->arrivals[i];
-		struct sent *sent = sent_of(exporter, arrival->id);
-		if (!sent) {
-			continue;
-		}
-		if (arrival->sent_ns > last_ns) {
-			last_ns = arrival->sent_ns;
-			wait.awaited = sent->rank;
-		}
-		sent->receive_ns = slice->start_ns;
-		sent->receiver = thread->process->rank;
-		sent->error_ns += thread->process->clock_error_ns;
-		if (sent->end_ns > 0) {
-			receiver_add(exporter, sent);
-		}
-	}
-	exporter->waits->messages += slice->arrival_count;
-	wait.wait_ns = least(last_ns, slice->end_ns) - slice->start_ns;
-	if (wait.function && wait.wait_ns > 2 * thread->process->clock_error_ns) {
-		wait_add(exporter, &wait);
-	}
-	return wait.function ? 0 : -ENOMEM;
 }
 
 /* ---- the timeline ---- */
@@ -278,8 +86,8 @@ static struct hk_exporter *waits_create(const struct hk_export_target *target)
 		return NULL;
 	}
 	exporter->waits = target->context;
-	exporter->collectives = hk_collectives_new(collective_take, exporter);
-	if (!exporter->collectives) {
+	exporter->events = hk_wait_events_new(wait_add, exporter);
+	if (!exporter->events) {
 		free(exporter);
 		return NULL;
 	}
@@ -296,24 +104,13 @@ static int waits_begin(struct hk_exporter *exporter, const struct hk_export_job 
 static int waits_open(struct hk_exporter *exporter, struct hk_export_thread *thread,
 		      const struct hk_slice *slice)
 {
-	if (thread->process->rank < 0) {
-		return 0;
-	}
-	if (slice->flow_joint) {
-		return collective_enter(exporter, thread, slice);
-	}
-	return slice->flow_out ? sent_add(exporter, thread, slice) : 0;
+	return hk_wait_events_open(exporter->events, thread, slice);
 }
 
 static int waits_close(struct hk_exporter *exporter, struct hk_export_thread *thread,
 		       const struct hk_slice *slice)
 {
-	if (slice->flow_out) {
-		sent_close(exporter, slice);
-	}
-	return slice->arrival_count > 0 && thread->process->rank >= 0
-		   ? arrivals_add(exporter, thread, slice)
-		   : 0;
+	return hk_wait_events_close(exporter->events, thread, slice);
 }
 
 static int waits_flows(struct hk_exporter *exporter, const struct hk_export_flows *flows)
@@ -336,8 +133,13 @@ static int by_wait(const void *a, const void *b)
 static int waits_end(struct hk_exporter *exporter)
 {
 	struct hk_waits *waits = exporter->waits;
-	int rc = hk_collectives_finish(exporter->collectives);
+	int rc = hk_wait_events_finish(exporter->events);
+	struct hk_wait_counts counts = hk_wait_events_counts(exporter->events);
 
+	waits->messages = counts.messages;
+	waits->collectives = counts.collectives;
+	waits->doubtful = counts.doubtful;
+	waits->alone = counts.alone;
 	waits->rows = calloc(HASH_COUNT(exporter->sums) + 1, sizeof(*waits->rows));
 	if (!waits->rows) {
 		return -ENOMEM;
@@ -360,10 +162,7 @@ static void waits_free(struct hk_exporter *exporter)
 		HASH_DEL(exporter->sums, sum);
 		free(sum);
 	}
-	while (exporter->sent) {
-		sent_forget(exporter, exporter->sent);
-	}
-	hk_collectives_free(exporter->collectives);
+	hk_wait_events_free(exporter->events);
 	free(exporter);
 }
 
