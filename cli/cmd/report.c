@@ -5,6 +5,8 @@
 
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/delay/delay_table.h"
+#include "cli/delay/history_read.h"
 #include "cli/html/html.h"
 #include "cli/job/clock_check.h"
 #include "cli/job/job_open.h"
@@ -47,10 +49,12 @@ static const char *const formats[FORMAT_COUNT] = {"summary", "text", "json",
 #define BY_KERNEL 10
 #define BY_WAIT 11
 #define BY_STEP 12
-#define BY_COUNT 13
+#define BY_DELAY 13
+#define BY_PATH 14
+#define BY_COUNT 15
 static const char *const bys[BY_COUNT] = {"function", "rank",	"library", "host",  "process",
 					  "thread",   "symbol", "memory",  "stack", "stream",
-					  "kernel",   "wait",	"step"};
+					  "kernel",   "wait",	"step",	   "delay", "path"};
 
 struct arguments {
 	const char *job, *output, *function;
@@ -68,8 +72,10 @@ static const struct argp_option options[] = {
      "symbol, calls and cost of each symbol in each library; memory, peaks per library, device and "
      "kind; stack, from where functions were called, native and Python (level "
      "record+stack); kernel, launches, shapes and times of each kernel; wait, how long ranks "
-     "waited for each other in MPI, in which pattern; step, how long each step took and on which "
-     "rank, and where steps get slower",
+     "waited for each other in MPI, in which pattern; delay, what made the awaited ranks late; "
+     "path, "
+     "what the critical path went through; step, how long each step took and on which rank, and "
+     "where steps get slower",
      0},
     {"function", OPTION_FUNCTION, "GLOB", 0, "With --by stack: only calls of these functions", 0},
     HK_OPTION_OUTPUT,
@@ -242,8 +248,52 @@ static int write_steps(const struct hk_job *job, enum format format, FILE *outpu
 	return r < 0 ? r : result;
 }
 
-/* Writes the table by symbol, memory, stack, kernel, wait or step, which have formats of their own.
- * Returns 0, -errno, or 1 if ARGUMENTS select none of them. */
+static int write_delays(struct hk_history *history, enum format format, FILE *output)
+{
+	struct hk_delays delays;
+	int r = hk_delays_find(history, &delays);
+
+	if (r == 0) {
+		r = format == FORMAT_JSON  ? hk_delay_table_write_json(history, &delays, output)
+		    : format == FORMAT_CSV ? hk_delay_table_write_csv(history, &delays, output)
+					   : hk_delay_table_write_text(history, &delays, output,
+								       hk_command_colour(output));
+	}
+	hk_delays_fini(&delays);
+	return r;
+}
+
+static int write_path(const struct hk_history *history, enum format format, FILE *output)
+{
+	struct hk_path path;
+	int r = hk_path_find(history, &path);
+
+	if (r == 0) {
+		r = format == FORMAT_JSON  ? hk_path_table_write_json(history, &path, output)
+		    : format == FORMAT_CSV ? hk_path_table_write_csv(history, &path, output)
+					   : hk_path_table_write_text(history, &path, output,
+								      hk_command_colour(output));
+	}
+	hk_path_fini(&path);
+	return r;
+}
+
+/* Writes delays or the path. Of damaged records there are none. */
+static int write_history(const struct hk_job *job, const struct arguments *arguments, FILE *output)
+{
+	struct hk_history history;
+	int result = hk_history_read(job->snapshot, job->directory, &history), r = result;
+
+	if (result == 0 || result == -EBADMSG) {
+		r = arguments->by == BY_DELAY ? write_delays(&history, arguments->format, output)
+					      : write_path(&history, arguments->format, output);
+	}
+	hk_history_fini(&history);
+	return r < 0 ? r : result;
+}
+
+/* Writes the table by symbol, memory, stack, kernel, wait, delay, path or step, which have formats
+ * of their own. Returns 0, -errno, or 1 if ARGUMENTS select none of them. */
 static int write_table(const struct hk_job *job, const struct hk_report *report,
 		       const struct arguments *arguments, FILE *output)
 {
@@ -264,6 +314,9 @@ static int write_table(const struct hk_job *job, const struct hk_report *report,
 	}
 	if (tabular && arguments->by == BY_WAIT) {
 		return write_waits(job, arguments->format, output);
+	}
+	if (tabular && (arguments->by == BY_DELAY || arguments->by == BY_PATH)) {
+		return write_history(job, arguments, output);
 	}
 	if (tabular && arguments->by == BY_STEP) {
 		return write_steps(job, arguments->format, output);
@@ -342,6 +395,8 @@ static const struct hk_manual_values values[] = {{"format", format_word}, {"by",
 
 static const char examples[] =
     "hookcli report --by rank\tShow a table of ranks\n"
+    "hookcli report --by delay\tShow what made the ranks late that others waited for\n"
+    "hookcli report --by path --format json\tWrite the critical path as JSON\n"
     "hookcli report base --format json -o base.json\tWrite all numbers of job base as JSON";
 
 const struct hk_command hk_command_report = {

@@ -41,7 +41,7 @@ def check_values(run):
     """They are those that the commands take: each is tried."""
     for words, wanted in ((("report", "--format"), {"summary", "text", "json", "csv", "html", "folded"}),
                           (("report", "--by"), {"function", "process", "rank", "library", "host", "thread", "symbol", "memory", "stack", "stream", "kernel",
-                                               "wait", "step"}),
+                                               "wait", "step", "delay", "path"}),
                           (("why", "--fail-on"), {"low", "medium", "high"}),
                           (("export", "--format"), {"perfetto", "chrome", "kineto", "csv", "folded", "pprof", "sqlite"}),
                           (("export", "--weight"), {"time", "calls"}), (("export", "--split"), {"rank", "thread"}),
