@@ -10,6 +10,8 @@
 
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/delay/delay_findings.h"
+#include "cli/delay/history_read.h"
 #include "cli/drift/drift_findings.h"
 #include "cli/job/clock_check.h"
 #include "cli/job/job_open.h"
@@ -146,6 +148,29 @@ static int waits_add(const struct hk_job *job, const struct hk_report *report,
 	return r < 0 ? r : findings->error;
 }
 
+/* Adds what made slow ranks late, and the critical path. Returns 0 or -errno. */
+static int delays_add(const struct hk_job *job, const struct hk_report *report,
+		      struct hk_findings *findings)
+{
+	struct hk_delays delays = {0};
+	struct hk_path path = {0};
+	struct hk_history history;
+
+	if (report->rank_count < 2) {
+		return 0;
+	}
+	int r = hk_history_read(job->snapshot, job->directory, &history);
+	r = r < 0 ? r : hk_delays_find(&history, &delays);
+	r = r < 0 ? r : hk_path_find(&history, &path);
+	if (r == 0) {
+		hk_delay_findings_add(&history, &delays, &path, findings);
+	}
+	hk_path_fini(&path);
+	hk_delays_fini(&delays);
+	hk_history_fini(&history);
+	return r < 0 ? r : findings->error;
+}
+
 /* Adds from when on steps take longer. Returns 0 or -errno. */
 static int steps_add(const struct hk_job *job, const struct hk_report *report,
 		     struct hk_findings *findings)
@@ -213,6 +238,7 @@ static int records_add(const struct hk_job *job, const struct hk_report *report,
 	int r = steps_add(job, report, findings);
 	r = r < 0 ? r : waits_add(job, report, findings);
 	r = r < 0 ? r : drift_add(job, report, findings);
+	r = r < 0 ? r : delays_add(job, report, findings);
 	explained_subtract(report, findings);
 	hk_findings_sort(findings);
 	if (r < 0 && r != -ENOMEM) {

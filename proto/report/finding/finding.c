@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const topics[] = {"time", "balance",	 "memory",     "records",  "clocks",
-				     "cost", "coverage", "divergence", "progress", "waits"};
+static const char *const topics[] = {"time",	 "balance", "memory",	"records",
+				     "clocks",	 "cost",    "coverage", "divergence",
+				     "progress", "waits",   "path"};
 static const char *const weights[] = {"fact", "finding", "warning"};
 static const char *const confidences[] = {"low", "medium", "high"};
 

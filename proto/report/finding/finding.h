@@ -24,6 +24,7 @@ enum hk_finding_topic {
 	HK_TOPIC_DIVERGENCE,
 	HK_TOPIC_PROGRESS, /* ranks that wait without end, or have died */
 	HK_TOPIC_WAITS,	   /* how far apart ranks enter collectives */
+	HK_TOPIC_PATH,	   /* what the critical path goes through */
 };
 
 enum hk_finding_weight {

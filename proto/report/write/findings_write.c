@@ -241,6 +241,7 @@ int hk_findings_write_text(const struct hk_findings *findings, const struct hk_r
 		facts_write(findings, HK_TOPIC_TIME, HK_TOPIC_MEMORY, "What there is:\n", output);
 	}
 	facts_write(findings, HK_TOPIC_WAITS, HK_TOPIC_WAITS, "Collectives so far:\n", output);
+	facts_write(findings, HK_TOPIC_PATH, HK_TOPIC_PATH, "Critical path:\n", output);
 	quality_write(findings, output);
 	return ferror(output) ? -EIO : 0;
 }
