@@ -34,6 +34,7 @@ BEGIN(script)
 	.incbin "job.js"
 	.incbin "domains.js"
 	.incbin "timeline.js"
+	.incbin "delays.js"
 	.incbin "functions.js"
 	.incbin "flame.js"
 	.incbin "kernels.js"

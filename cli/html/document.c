@@ -60,8 +60,7 @@ static void rows_write(const struct hk_report *report, struct hk_json *json)
 	hk_json_uint(json, "shed_records", report->job.shed_records);
 }
 
-int hk_html_document_write(const struct hk_report *report, const struct hk_overview *overview,
-			   const struct hk_stack_rows *stacks, const struct hk_kernel_rows *kernels,
+int hk_html_document_write(const struct hk_report *report, const struct hk_html_parts *parts,
 			   FILE *output)
 {
 	struct hk_json json = {.output = output};
@@ -74,15 +73,18 @@ int hk_html_document_write(const struct hk_report *report, const struct hk_overv
 	r = r ? r : findings_write(report, "findings", hk_findings_init, &json);
 	r = r ? r : hk_html_functions_write(report, &json);
 	r = r ? r : hk_html_memory_write(report, &json);
-	if (kernels) {
-		hk_html_kernels_write(kernels, &json);
+	if (parts->kernels) {
+		hk_html_kernels_write(parts->kernels, &json);
 	}
-	if (overview && overview->rank_count > 0) {
+	if (parts->delays) {
+		hk_html_delays_write(parts->delays, &json);
+	}
+	if (parts->overview && parts->overview->rank_count > 0) {
 		hk_json_newline(&json);
-		hk_overview_write(overview, "overview", &json);
+		hk_overview_write(parts->overview, "overview", &json);
 	}
-	if (stacks && stacks->count > 0) {
-		r = r ? r : hk_html_stacks_write(stacks, &json);
+	if (parts->stacks && parts->stacks->count > 0) {
+		r = r ? r : hk_html_stacks_write(parts->stacks, &json);
 	}
 	hk_json_close(&json, '}');
 	return r == 0 && ferror(output) ? -EIO : r;

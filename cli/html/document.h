@@ -18,6 +18,7 @@
 #define HK_HTML_ROWS 2048u
 #define HK_HTML_FUNCTIONS 1000u
 #define HK_HTML_KERNELS 200u
+#define HK_HTML_DELAYS 64u
 /* Cells of the map of ranks and functions, and numbers of the memory's series. */
 #define HK_HTML_CELLS 160000u
 #define HK_HTML_CELL_FUNCTIONS 500u
@@ -28,10 +29,18 @@
 #define HK_HTML_STACK_VALUES 60000u
 #define HK_HTML_STACK_GROUPS 16u /* of ranks that can be looked at apart */
 
-/* Writes the document of REPORT, with OVERVIEW, STACKS and KERNELS unless these are NULL. Returns
- * 0, -EIO or -ENOMEM. */
-int hk_html_document_write(const struct hk_report *report, const struct hk_overview *overview,
-			   const struct hk_stack_rows *stacks, const struct hk_kernel_rows *kernels,
+struct hk_html_delays;
+
+/* What the document has of records. Each may be NULL. */
+struct hk_html_parts {
+	const struct hk_overview *overview;
+	const struct hk_stack_rows *stacks;
+	const struct hk_kernel_rows *kernels;
+	const struct hk_html_delays *delays;
+};
+
+/* Writes the document of REPORT with PARTS. Returns 0, -EIO or -ENOMEM. */
+int hk_html_document_write(const struct hk_report *report, const struct hk_html_parts *parts,
 			   FILE *output);
 
 /* Keys of the groups that the next two need. */
@@ -45,6 +54,14 @@ int hk_html_news_write(const struct hk_report *report, const struct hk_groups *f
 		       const struct hk_groups *domains, FILE *output);
 
 void hk_html_kernels_write(const struct hk_kernel_rows *rows, struct hk_json *json);
+
+/* Reads what made ranks late from the records of SNAPSHOT's job in DIRECTORY, unless there are more
+ * than RECORDS. Returns NULL if that cannot be read, or with one rank. */
+struct hk_html_delays *hk_html_delays_new(const Hk__Snapshot *snapshot, const char *directory,
+					  uint64_t records);
+/* Frees DELAYS. Accepts NULL, returns NULL. */
+struct hk_html_delays *hk_html_delays_free(struct hk_html_delays *delays);
+void hk_html_delays_write(const struct hk_html_delays *delays, struct hk_json *json);
 
 /* Write members of the document: functions, memory, and stacks. Return 0 or -ENOMEM. */
 int hk_html_sums_write(const struct hk_report *report, const struct hk_groups *functions,

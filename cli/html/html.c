@@ -11,23 +11,20 @@
 
 struct subject {
 	const struct hk_report *report;
-	const struct hk_overview *overview;
-	const struct hk_stack_rows *stacks;
-	const struct hk_kernel_rows *kernels;
+	const struct hk_html_parts *parts;
 };
 
 static int report_data(const void *subject, FILE *output)
 {
 	const struct subject *of = subject;
 
-	return hk_html_document_write(of->report, of->overview, of->stacks, of->kernels, output);
+	return hk_html_document_write(of->report, of->parts, output);
 }
 
-static int page_write(const struct hk_report *report, const struct hk_overview *overview,
-		      const struct hk_stack_rows *stacks, const struct hk_kernel_rows *kernels,
+static int page_write(const struct hk_report *report, const struct hk_html_parts *parts,
 		      FILE *output)
 {
-	const struct subject subject = {report, overview, stacks, kernels};
+	const struct subject subject = {report, parts};
 	const struct hk_html_page page = {
 	    .source = hk_html_page,
 	    .source_end = hk_html_page_end,
@@ -45,7 +42,9 @@ static int page_write(const struct hk_report *report, const struct hk_overview *
 int hk_html_write(const struct hk_report *report, const struct hk_overview *overview,
 		  const struct hk_stack_rows *stacks, FILE *output)
 {
-	return page_write(report, overview, stacks, NULL, output);
+	const struct hk_html_parts parts = {.overview = overview, .stacks = stacks};
+
+	return page_write(report, &parts, output);
 }
 
 /* Returns whether processes launched kernels, and no more than RECORDS have to be read for them. */
@@ -85,6 +84,7 @@ struct records {
 	struct hk_stack_rows stacks;
 	struct hk_kernel_rows kernels;
 	bool kernels_read;
+	struct hk_html_delays *delays; /* NULL: none */
 };
 
 /* A report without its timeline is better than no report: a job with unreadable files still has
@@ -111,8 +111,19 @@ static void records_read(struct records *read, const struct hk_report *report,
 	}
 }
 
+static struct hk_html_parts parts_of(const struct records *read)
+{
+	return (struct hk_html_parts){
+	    .overview = read->overview,
+	    .stacks = &read->stacks,
+	    .kernels = read->kernels_read ? &read->kernels : NULL,
+	    .delays = read->delays,
+	};
+}
+
 static void records_fini(struct records *read)
 {
+	hk_html_delays_free(read->delays);
 	hk_kernel_rows_fini(&read->kernels);
 	hk_overview_free(read->overview);
 	hk_stack_rows_fini(&read->stacks);
@@ -124,8 +135,11 @@ int hk_html_write_job(const struct hk_report *report, const Hk__Snapshot *snapsh
 	struct records read;
 
 	records_read(&read, report, snapshot, directory, records);
-	int r = page_write(report, read.overview, &read.stacks,
-			   read.kernels_read ? &read.kernels : NULL, output);
+	if (directory && *directory && report->rank_count > 1) {
+		read.delays = hk_html_delays_new(snapshot, directory, records);
+	}
+	const struct hk_html_parts parts = parts_of(&read);
+	int r = page_write(report, &parts, output);
 	records_fini(&read);
 	return r;
 }
@@ -136,8 +150,8 @@ int hk_html_write_data(const struct hk_report *report, const Hk__Snapshot *snaps
 	struct records read;
 
 	records_read(&read, report, snapshot, directory, records);
-	int r = hk_html_document_write(report, read.overview, &read.stacks,
-				       read.kernels_read ? &read.kernels : NULL, output);
+	const struct hk_html_parts parts = parts_of(&read);
+	int r = hk_html_document_write(report, &parts, output);
 	records_fini(&read);
 	return r;
 }

@@ -1,7 +1,7 @@
 /* main: draws every section of a document, again for each newer one; and what is the page's own: navigation, keys, theme, print. */
 hk.page = (() => {
 	const { html } = hk.element;
-	const names = ["job", "domains", "timeline", "functions", "flame", "kernels", "heatmap", "memory", "ranks", "coverage"];
+	const names = ["job", "domains", "timeline", "delays", "functions", "flame", "kernels", "heatmap", "memory", "ranks", "coverage"];
 	const drawn = () => names.map((name) => hk[name]).filter(Boolean);
 	let seen = null;
 

@@ -171,6 +171,15 @@ def check_heatmap(browser):
     expect_true("another metric is another picture", browser.run("return document.querySelector('#heatmap canvas').toDataURL()") != before)
 
 
+def check_delays(run, browser, job):
+    """The page has the first rows of `report --by delay` and `--by path`."""
+    for by, label, title, key in (("delay", "Delay costs", "Cost", "cost_ns"), ("path", "Critical path", "Time", "ns")):
+        report = json.loads(run.cli("report", job, "--by", by, "--format", "json").stdout)
+        wanted = [row[key] for row in report["delays" if by == "delay" else "path"]]
+        shown = [int(value) for value in column(browser, title, f"#delays [aria-label='{label}'] table")]
+        expect_true(f"rows by {by}: {shown}, of {wanted[:8]}", shown and shown == wanted[:len(shown)])
+
+
 def check_real(run, browser, name, command):
     directory = run.path(name)
     os.mkdir(directory)
@@ -187,6 +196,7 @@ def check_real(run, browser, name, command):
     check_timeline(browser)
     check_heatmap(browser)
     check_looks(browser)
+    check_delays(run, browser, job)
     browser.expect_quiet(name)
     browser.open(os.path.join(job, "report.html"))  # which `run` has left there
     expect("title of the page beside the job's files", browser.driver.title, f"{name} · hooktrace")
