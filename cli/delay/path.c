@@ -87,33 +87,46 @@ static const struct hk_device_piece *device_last(const struct hk_lane *lane, uin
 	return last;
 }
 
-/* Follows the work before PIECE on its stream, to where the host submitted it. */
+/* Returns the work that PIECE had to wait for: the one before it on its stream if that ended behind
+ * PIECE's submission. Or work on another stream that ended at about PIECE's start, nearer to that
+ * than to its submission. NULL if it waited for none. */
+static const struct hk_device_piece *device_before(const struct hk_lane *lane,
+						   const struct hk_device_piece *piece)
+{
+	const struct hk_device_piece *before = piece > lane->device ? piece - 1 : NULL;
+	uint64_t start_ns = piece->start_ns, submitted_ns = piece->submitted_ns;
+
+	if (before && before->stream == piece->stream && before->end_ns <= start_ns &&
+	    before->end_ns >= submitted_ns) {
+		return before;
+	}
+	before = submitted_ns > 0 && submitted_ns < start_ns
+		     ? device_last(lane, submitted_ns, start_ns - 1)
+		     : NULL;
+	return before && start_ns - before->end_ns < before->end_ns - submitted_ns ? before : NULL;
+}
+
+/* Follows PIECE and the work that it waited for, to where the host submitted it. */
 static int device_follow(struct walk *walk, const struct hk_device_piece *piece)
 {
 	const struct hk_lane *lane = lane_of(walk);
 	int rc = 0;
 
-	for (;;) {
-		const struct hk_device_piece *before = piece > lane->device ? piece - 1 : NULL;
-		uint64_t key = hk_work_call(piece->activity), submitted_ns = piece->submitted_ns;
-		uint64_t start_ns =
-		    piece->start_ns > lane->begin_ns ? piece->start_ns : lane->begin_ns;
-		before = before && before->stream == piece->stream ? before : NULL;
-		rc = add(walk, key, start_ns);
-		if (rc < 0 || start_ns == lane->begin_ns) {
-			return rc;
+	while (rc == 0 && walk->now_ns > lane->begin_ns) {
+		const struct hk_device_piece *before = device_before(lane, piece);
+		uint64_t key = hk_work_call(piece->activity), from_ns = piece->start_ns;
+		if (before) {
+			from_ns = before->end_ns;
+		} else if (piece->submitted_ns > 0 && piece->submitted_ns < from_ns) {
+			from_ns = piece->submitted_ns;
 		}
-		if (!before || before->end_ns < submitted_ns || before->end_ns > start_ns) {
-			bool known = submitted_ns > lane->begin_ns && submitted_ns < start_ns;
-			return known ? add(walk, key, submitted_ns) : 0;
-		}
-		rc = add(walk, key,
-			 before->end_ns > lane->begin_ns ? before->end_ns : lane->begin_ns);
-		if (rc < 0) {
-			return rc;
+		rc = add(walk, key, from_ns > lane->begin_ns ? from_ns : lane->begin_ns);
+		if (!before) {
+			break;
 		}
 		piece = before;
 	}
+	return rc;
 }
 
 /* ---- ranks ---- */

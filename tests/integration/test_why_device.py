@@ -45,6 +45,16 @@ def check_idle(run, way, kind, words):
     return findings
 
 
+def check_path(run, job):
+    """The critical path of JOB, whose copies wait for kernels, goes through the kernels."""
+    path = json.loads(run.cli("report", job, "--by", "path", "--format", "json").stdout)
+    whole = sum(row["ns"] for row in path["path"])
+    expect_true(f"the path adds up: {whole} of {path['path_ns']}", abs(whole - path["path_ns"]) <= len(path["path"]))
+    expect("what is on the path most", (path["path"][0]["function"], path["path"][0]["class"]), ("feed_kernel", "devices"))
+    share = path["path_classes"]["devices"] / path["path_ns"]
+    expect_true(f"devices have {share} of the path", share >= 0.5)
+
+
 def test(run):
     check_idle(run, "own", "device-idle", "own work feeds the device too slowly")
     check_idle(run, "waits", "device-idle", "the host waits for each piece of work")
@@ -52,7 +62,9 @@ def test(run):
     copies = check_idle(run, "copies", "device-idle", "busy")
     expect("copies: all findings", sorted(kinds(copies)), ["device-idle", "synchronous-copies"])
     expect("copies: the function", next(f["function"] for f in copies if f["kind"] == "synchronous-copies"), "cudaMemcpy")
-    expect("a busy device", kinds(told(run, feed(run, "busy", "--device-time")[1])), [])
+    busy = feed(run, "busy", "--device-time")[1]
+    expect("a busy device", kinds(told(run, busy)), [])
+    check_path(run, busy)
     # Without device time the host's side alone is not enough to say that the device is idle.
     expect("own work, no device time", kinds(told(run, feed(run, "own")[1])), [])
 

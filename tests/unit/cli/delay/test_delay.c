@@ -479,43 +479,7 @@ static void wait_in_both_ranks_is_not_passed_on(void **state)
 	model_free(model);
 }
 
-/* ---- devices, gaps, clocks ---- */
-
-static void path_goes_through_the_device_that_a_call_waits_for(void **state)
-{
-	static const struct hk_activity sync = {
-	    .function = "cudaStreamSynchronize", .kind = HK_WORK_CALL, .syncs = true};
-	static const struct hk_activity launch = {.function = "cudaLaunchKernel",
-						  .kind = HK_WORK_CALL};
-	static const struct hk_activity kernel = {.function = "sgemm", .kind = HK_WORK_DEVICE};
-	struct hk_history history;
-	struct hk_path path;
-	(void)state;
-	assert_int_equal(hk_history_init(&history, 1), 0);
-	history.lanes[0].begin_ns = BASE;
-	uint32_t syncs = (uint32_t)hk_history_activity(&history, &sync);
-	uint32_t launches = (uint32_t)hk_history_activity(&history, &launch);
-	uint32_t kernels = (uint32_t)hk_history_activity(&history, &kernel);
-	assert_int_equal(hk_history_piece(&history, 0, launches, BASE + 10, BASE + 12), 0);
-	assert_int_equal(hk_history_piece(&history, 0, launches, BASE + 14, BASE + 16), 0);
-	assert_int_equal(hk_history_piece(&history, 0, syncs, BASE + 20, BASE + 100), 0);
-	const struct hk_device_piece first = {BASE + 20, BASE + 50, BASE + 11, 7, kernels};
-	const struct hk_device_piece second = {BASE + 51, BASE + 95, BASE + 15, 7, kernels};
-	const struct hk_device_piece other = {BASE + 15, BASE + 18, BASE + 11, 8, kernels};
-	assert_int_equal(hk_history_device(&history, 0, &second), 0);
-	assert_int_equal(hk_history_device(&history, 0, &other), 0);
-	assert_int_equal(hk_history_device(&history, 0, &first), 0);
-	assert_int_equal(hk_history_finish(&history), 0);
-	assert_int_equal(hk_path_find(&history, &path), 0);
-	/* 100 to 95 in the call, to 11 on the device, to 10 in the launch, and before that own. */
-	assert_float_equal(path.all_ns, 100, 0);
-	assert_float_equal(row_of(&path.rows, 0, hk_work_call(syncs))->ns, 5, 0);
-	assert_float_equal(row_of(&path.rows, 0, hk_work_call(kernels))->ns, 84, 0);
-	assert_float_equal(row_of(&path.rows, 0, hk_work_call(launches))->ns, 1, 0);
-	assert_float_equal(path.class_ns[HK_WORK_OWN], 10, 0);
-	hk_path_fini(&path);
-	hk_history_fini(&history);
-}
+/* ---- gaps, clocks ---- */
 
 static void nothing_is_charged_behind_a_gap(void **state)
 {
@@ -566,14 +530,35 @@ static void waits_below_the_clock_error_are_no_jumps(void **state)
 	model_free(model);
 }
 
+static void waits_for_one_of_two_ranks_are_unsure(void **state)
+{
+	struct model *model = model_new(2, 1);
+	struct hk_delays delays;
+	struct hk_path path;
+	(void)state;
+	call(model, 0, LOAD, 100);
+	barrier(model, 3);
+	model->history.waits[0].rivalled = true;
+	call(model, 1, SOLVE, 200);
+	assert_int_equal(hk_history_finish(&model->history), 0);
+	assert_int_equal(hk_path_find(&model->history, &path), 0);
+	assert_int_equal(path.jumps, 1);
+	assert_int_equal(path.unsure, 1);
+	hk_path_fini(&path);
+	assert_int_equal(hk_delays_find(&model->history, &delays), 0);
+	assert_int_equal(delays.unsure, 1);
+	hk_delays_fini(&delays);
+	model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(programs_of_chance_cost_what_the_model_says),
 	    cmocka_unit_test(wait_is_passed_on_to_the_rank_that_caused_it),
 	    cmocka_unit_test(wait_in_both_ranks_is_not_passed_on),
-	    cmocka_unit_test(path_goes_through_the_device_that_a_call_waits_for),
 	    cmocka_unit_test(nothing_is_charged_behind_a_gap),
+	    cmocka_unit_test(waits_for_one_of_two_ranks_are_unsure),
 	    cmocka_unit_test(waits_below_the_clock_error_are_no_jumps),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
