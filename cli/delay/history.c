@@ -164,7 +164,7 @@ int hk_history_piece(struct hk_history *history, size_t number, uint32_t activit
 		};
 		rc = piece_add(history, lane, &piece);
 		start_ns = end_of(&piece);
-	} while (rc == 0 && start_ns < end_ns);
+	} while (rc == 0 && start_ns < end_ns && history->pieces < HK_HISTORY_PIECES);
 	return rc;
 }
 
