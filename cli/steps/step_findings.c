@@ -8,6 +8,7 @@
 #include "cli/steps/growth.h"
 #include "cli/steps/moment.h"
 #include "cli/steps/shifts.h"
+#include "report/finding/stack_advice.h"
 #include "report/model/activity.h"
 #include "text/name.h"
 #include "text/quantity.h"
@@ -336,7 +337,6 @@ static void advice_add(const struct subject *subject, struct hk_findings *findin
 	const char *recorded = subject->explained ? subject->growth.function : NULL;
 	const char *function = recorded ? recorded : subject->excess.function;
 	int32_t rank = subject->steps->ranks[subject->shift->leader].rank;
-	char name[HK_NAME_BYTES(NAME_COLUMNS)];
 
 	if (is_for_processor(subject)) {
 		hk_finding_advise(findings,
@@ -344,11 +344,8 @@ static void advice_add(const struct subject *subject, struct hk_findings *findin
 				  "; hookcli report --by step",
 				  rank);
 	} else if (function) {
-		hk_name_print(name, NAME_COLUMNS, function);
-		hk_finding_advise(findings,
-				  "hookcli report --by step; run with --level '%s=record+stack', "
-				  "then hookcli report --by stack --function '%s'",
-				  name, name);
+		hk_finding_advise_stack(findings, subject->report, "hookcli report --by step; ",
+					function);
 	} else {
 		hk_finding_advise(findings,
 				  "hookcli report --by step; hookcli stacks --ranks %" PRId32

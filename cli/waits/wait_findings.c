@@ -7,6 +7,7 @@
 #include "report/finding/share.h"
 #include "report/findings/wait_findings.h"
 #include "report/model/lookup.h"
+#include "report/usage/message_findings.h"
 #include "text/name.h"
 #include "text/quantity.h"
 
@@ -60,11 +61,6 @@ static struct place longest_for(const struct hk_waits *waits, int32_t rank)
 	return *longest;
 }
 
-static bool is_message(const char *function)
-{
-	return strcasestr(function, "send") || strcasestr(function, "recv");
-}
-
 /* Returns how long RANK sent and received messages, without its waits for other ranks. */
 static double messages_of(const struct hk_waits *waits, const struct hk_report *report,
 			  int32_t rank)
@@ -75,13 +71,27 @@ static double messages_of(const struct hk_waits *waits, const struct hk_report *
 	     i < report->call_count && report->calls[i].rank == rank; i++) {
 		const struct hk_report_call *call = &report->calls[i];
 		if (strcmp(call->domain, "mpi") == 0 && strcmp(call->role, "main") == 0 &&
-		    is_message(call->function)) {
+		    hk_is_message_call(call->function)) {
 			sum += (double)call->numbers.total_ns;
 		}
 	}
 	for (size_t i = 0; i < waits->count; i++) {
 		const struct hk_wait_row *row = &waits->rows[i];
-		sum -= row->rank == rank && is_message(row->function) ? (double)row->wait_ns : 0;
+		sum -= row->rank == rank && hk_is_message_call(row->function) ? (double)row->wait_ns
+									      : 0;
+	}
+	return sum;
+}
+
+/* Returns the waits for RANK in calls for messages, which the cost of small ones has already. */
+static double charged_of(const struct hk_waits *waits, int32_t rank)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < waits->count; i++) {
+		const struct hk_wait_row *row = &waits->rows[i];
+		bool charged = row->awaited == rank && hk_is_message_call(row->function);
+		sum += charged ? (double)row->wait_ns : 0;
 	}
 	return sum;
 }
@@ -98,7 +108,7 @@ static bool messages_add(const struct hk_waits *waits, const struct hk_report *r
 		struct hk_finding *finding = &findings->list[i];
 		if (strcmp(finding->kind, "small-messages") == 0 &&
 		    messages_of(waits, report, rank) >= MESSAGES_LEAST * each_ns) {
-			finding->cost_ns += wait_ns;
+			finding->cost_ns += wait_ns - charged_of(waits, rank);
 			findings->current = i;
 			hk_finding_evidence(findings,
 					    "the ranks waited %s for rank %" PRId32

@@ -1,4 +1,5 @@
 #include "report/build/rows.h"
+#include "hooks/hook.h"
 #include "hooks/names.h"
 
 #include <errno.h>
@@ -126,6 +127,7 @@ static int process_calls(struct hk_report *report, struct row **rows, const Hk__
 			break;
 		}
 		row->call->flags |= site->flags;
+		row->call->has_stacks |= site->level == HK_LEVEL_STACK;
 		r = hk_report_numbers_add_cell(&row->call->numbers, &cell, site);
 	}
 	free(sites.by_id);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/finding/commands.h"
+
 static const char *const topics[] = {"time",	 "balance", "memory",	"records",
 				     "clocks",	 "cost",    "coverage", "divergence",
 				     "progress", "waits",   "path"};
@@ -25,6 +27,11 @@ const char *hk_finding_weight_name(enum hk_finding_weight weight)
 const char *hk_confidence_name(enum hk_confidence confidence)
 {
 	return confidences[confidence];
+}
+
+void hk_findings_begin(struct hk_findings *findings, const char *id)
+{
+	*findings = (struct hk_findings){.job = hk_commands_job(id)};
 }
 
 struct hk_finding *hk_finding_add(struct hk_findings *findings, enum hk_finding_topic topic,
@@ -121,21 +128,33 @@ void hk_finding_evidence(struct hk_findings *findings, const char *format, ...)
 	finding->evidence = whole;
 }
 
+/* Returns ADVICE with the job's name in it, or NULL without memory. Frees ADVICE. */
+static char *with_job(char *advice, const char *job)
+{
+	char *named = job ? hk_commands_name(advice, job) : NULL;
+
+	if (job) {
+		free(advice);
+		return named;
+	}
+	return advice;
+}
+
 void hk_finding_advise(struct hk_findings *findings, const char *format, ...)
 {
 	struct hk_finding *finding = current_of(findings);
+	char *advice = NULL;
 	va_list arguments;
 
 	if (!finding) {
 		return;
 	}
-	free(finding->advice);
 	va_start(arguments, format);
-	if (vasprintf(&finding->advice, format, arguments) < 0) {
-		finding->advice = NULL;
-		findings->error = -ENOMEM;
-	}
+	int length = vasprintf(&advice, format, arguments);
 	va_end(arguments);
+	free(finding->advice);
+	finding->advice = length < 0 ? NULL : with_job(advice, findings->job);
+	findings->error = finding->advice ? findings->error : -ENOMEM;
 }
 
 /* Returns the place of FINDING's group in the list. */
@@ -185,5 +204,6 @@ void hk_findings_fini(struct hk_findings *findings)
 		free(findings->list[i].advice);
 	}
 	free(findings->list);
+	free(findings->job);
 	*findings = (struct hk_findings){0};
 }

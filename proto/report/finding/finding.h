@@ -60,8 +60,12 @@ struct hk_findings {
 	struct hk_finding *list;
 	size_t count;
 	size_t current; /* the one that the following functions complete */
+	char *job;	/* the job's name as a shell takes it; NULL: advice names no job */
 	int error;	/* -ENOMEM: something is missing */
 };
+
+/* Begins an empty list, the advice of which is about the job called ID. */
+void hk_findings_begin(struct hk_findings *findings, const char *id);
 
 /* Frees the memory of FINDINGS. */
 void hk_findings_fini(struct hk_findings *findings);
@@ -81,6 +85,8 @@ void hk_finding_about_function(struct hk_findings *findings, const char *functio
 /* Adds one line of evidence. */
 __attribute__((format(printf, 2, 3))) void hk_finding_evidence(struct hk_findings *findings,
 							       const char *format, ...);
+/* Sets the advice. Commands in it that look at a job get the job's name, except behind "then ":
+ * those look at a further run. */
 __attribute__((format(printf, 2, 3))) void hk_finding_advise(struct hk_findings *findings,
 							     const char *format, ...);
 

@@ -1,7 +1,7 @@
 #include "report/finding/share.h"
 #include "report/model/lookup.h"
 
-static double wall_of(const struct hk_report_rank *rank)
+double hk_report_rank_wall_ns(const struct hk_report_rank *rank)
 {
 	return rank->end_ns > rank->start_ns ? (double)rank->end_ns - (double)rank->start_ns : 0;
 }
@@ -11,7 +11,7 @@ double hk_report_wall_ns(const struct hk_report *report)
 	double wall = 0;
 
 	for (size_t i = 0; i < report->rank_count; i++) {
-		wall += wall_of(&report->ranks[i]);
+		wall += hk_report_rank_wall_ns(&report->ranks[i]);
 	}
 	return wall;
 }

@@ -5,7 +5,8 @@
 
 #include "report/model/report.h"
 
-/* Returns the sum of the wall times of all ranks, in ns. */
+/* Return the wall time of a rank, and the sum of those of all ranks, in ns. */
+double hk_report_rank_wall_ns(const struct hk_report_rank *rank);
 double hk_report_wall_ns(const struct hk_report *report);
 
 /* Returns the time in calls of DOMAIN as a share of the ranks' wall time, 0 without wall time. The

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/finding/stack_advice.h"
 #include "report/findings/late.h"
 #include "report/findings/spread.h"
 #include "report/model/activity.h"
@@ -393,10 +394,7 @@ static void late_add(struct hk_findings *findings, const struct hk_report *repor
 	rank_classify(findings, report, "late-rank", late);
 	if (cause->function) {
 		hk_finding_about_function(findings, cause->function);
-		hk_finding_advise(findings,
-				  "run with --level '%s=record+stack', then hookcli report --by "
-				  "stack --function '%s'",
-				  name, name);
+		hk_finding_advise_stack(findings, report, "", cause->function);
 	} else {
 		hk_finding_advise(findings,
 				  "hookcli stacks --ranks %" PRId32

@@ -17,11 +17,16 @@
 #include "report/findings/device/idle.h"
 #include "report/findings/growth_findings.h"
 #include "report/findings/hang.h"
-#include "report/findings/mpi_findings.h"
+#include "report/findings/hang_notes.h"
 #include "report/findings/node_findings.h"
 #include "report/findings/processor_findings.h"
 #include "report/findings/wait_findings.h"
 #include "report/model/domains.h"
+#include "report/usage/io_findings.h"
+#include "report/usage/loader_findings.h"
+#include "report/usage/message_findings.h"
+#include "report/usage/start_findings.h"
+#include "report/usage/unseen_findings.h"
 #include "ring/segment.h"
 #include "text/name.h"
 #include "text/quantity.h"
@@ -32,6 +37,9 @@
 static void notes_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	for (size_t i = 0; i < report->note_count; i++) {
+		if (hk_is_hang_note(&report->notes[i])) {
+			continue;
+		}
 		hk_finding_add(findings, HK_TOPIC_DIVERGENCE, HK_WEIGHT_FINDING, "%s",
 			       report->notes[i].text);
 	}
@@ -385,7 +393,7 @@ static void facts_add(struct hk_findings *findings, const struct hk_report *repo
 
 int hk_findings_init_urgent(struct hk_findings *findings, const struct hk_report *report)
 {
-	*findings = (struct hk_findings){0};
+	hk_findings_begin(findings, report->job.id);
 	hk_death_add(findings, report);
 	int r = hk_hang_add(findings, report);
 	hk_findings_add_agreements(report, findings);
@@ -402,12 +410,14 @@ int hk_findings_init(struct hk_findings *findings, const struct hk_report *repor
 	struct hk_groups groups;
 	int r = hk_groups_init(&groups, report, HK_GROUP_FUNCTION);
 
-	*findings = (struct hk_findings){0};
 	if (r < 0) {
+		*findings = (struct hk_findings){0};
 		return r;
 	}
+	hk_findings_begin(findings, report->job.id);
 	hk_death_add(findings, report);
 	r = hk_hang_add(findings, report);
+	hk_hang_notes_add(findings, report);
 	notes_add(findings, report);
 	lost_add(findings, &report->job);
 	hk_findings_add_nodes(report, findings);
@@ -415,13 +425,18 @@ int hk_findings_init(struct hk_findings *findings, const struct hk_report *repor
 	missing_add(findings, report);
 	hk_findings_add_agreements(report, findings);
 	r = r == 0 && report->rank_count > 1 ? hk_balance_add(findings, report, &groups) : r;
-	hk_findings_add_mpi(report, &groups, findings);
+	hk_findings_add_start(report, &groups, findings);
 	hk_findings_add_idle(report, &groups, findings);
+	hk_findings_add_messages(report, &groups, findings);
+	if (!hk_findings_add_loader(report, findings)) {
+		hk_findings_add_io(report, &groups, findings);
+	}
 	hk_findings_add_processors(report, findings);
 	hk_findings_add_awaited(report, findings);
 	hk_findings_add_skew(report, findings);
 	hk_findings_add_growth(report, findings);
 	time_add(findings, report, &groups);
+	hk_findings_add_unseen(report, &groups, findings);
 	peaks_add(findings, report);
 	rss_add(findings, report);
 	facts_add(findings, report);

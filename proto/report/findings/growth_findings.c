@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "report/finding/stack_advice.h"
 #include "text/name.h"
 #include "text/quantity.h"
 #include "text/ranks.h"
@@ -188,9 +189,13 @@ static void growth_add(const struct hk_report *report, size_t index, struct hk_f
 	if (strcmp(first->kind, "heap") == 0 || strcmp(first->kind, "map") == 0) {
 		limit_add(report, soonest, &fastest, findings);
 	}
-	hk_finding_advise(findings, "hookcli report --by memory; hookcli report --by stack "
-				    "--function 'malloc' with --hooks libc --level "
-				    "'malloc=record+stack:100/s'");
+	if (hk_report_has_stacks(report, "malloc")) {
+		hk_finding_advise_stack(findings, report, "hookcli report --by memory; ", "malloc");
+	} else {
+		hk_finding_advise(findings, "hookcli report --by memory; run with --level "
+					    "'malloc=record+stack:100/s' too, then hookcli report "
+					    "--by stack --function 'malloc'");
+	}
 }
 
 void hk_findings_add_growth(const struct hk_report *report, struct hk_findings *findings)

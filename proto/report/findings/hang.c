@@ -15,15 +15,16 @@
 
 #define NAME_COLUMNS 48
 #define RANKS_BYTES 96
-#define NAMED_MOST 4u	  /* awaited ranks with a line each */
-#define TOGETHER_NS 2e9	  /* ranks that end within this time have ended together */
-#define CALLS_OVER_NS 5e9 /* recent time over which calls are counted */
+#define NAMED_MOST 4u		      /* awaited ranks with a line each */
+#define TOGETHER_NS 2e9		      /* ranks that end within this time have ended together */
+#define CALLS_OVER_NS 5e9	      /* recent time over which calls are counted */
+#define YOUNG_NS UINT64_C(2000000000) /* a wait of that long may become a hang */
 
 enum place {
 	GONE,  /* ended before the others, or by itself */
 	WORKS, /* in no call that waits for other ranks */
 	TALKS, /* in such a call, not for long */
-	WAITS, /* in such a call for HK_HANG_NS or longer */
+	WAITS, /* in such a call for `after_ns` or longer */
 };
 
 /* Where a rank is. */
@@ -38,11 +39,12 @@ struct stand {
 
 struct hang {
 	const struct hk_report *report;
+	uint64_t after_ns;    /* a call that is open for as long waits */
 	struct stand *stands; /* one for each rank */
 	size_t places[WAITS + 1];
 	const char *function; /* that most ranks wait in */
 	size_t in_function, named;
-	size_t late_waits; /* ranks in it for a shorter time than HK_HANG_NS */
+	size_t late_waits; /* ranks in it for a shorter time than `after_ns` */
 	uint64_t least_ns; /* shortest wait */
 	double sum_ns;	   /* of all waits */
 };
@@ -69,17 +71,17 @@ static bool is_there(const struct hk_report_rank *rank, int64_t end_ns)
 	return !ended_by_itself && (double)end_ns - (double)rank->end_ns <= TOGETHER_NS;
 }
 
-static void stand_find(const struct hk_report *report, const struct hk_report_rank *rank,
-		       bool there, struct stand *ret_stand)
+static void stand_find(const struct hang *hang, const struct hk_report_rank *rank, bool there,
+		       struct stand *ret_stand)
 {
-	struct hk_standing standing = hk_standing_of(report, rank);
+	struct hk_standing standing = hk_standing_of(hang->report, rank);
 
 	*ret_stand = (struct stand){.rank = rank,
 				    .place = there ? WORKS : GONE,
 				    .wait = standing.joint,
 				    .last = standing.last};
 	if (there && ret_stand->wait) {
-		ret_stand->place = ret_stand->wait->open_ns >= HK_HANG_NS ? WAITS : TALKS;
+		ret_stand->place = ret_stand->wait->open_ns >= hang->after_ns ? WAITS : TALKS;
 	}
 }
 
@@ -143,8 +145,7 @@ static void named_find(struct hang *hang)
 	}
 }
 
-/* Ranks that entered the collective of most later than HK_HANG_NS ago wait there like the others.
- */
+/* Ranks that entered the collective of most later than the others wait there like them. */
 static void late_waits_find(struct hang *hang)
 {
 	for (size_t i = 0; i < hang->report->rank_count; i++) {
@@ -171,7 +172,7 @@ static bool hang_find(struct hang *hang)
 	for (size_t i = 0; i < report->rank_count; i++) {
 		const struct hk_report_rank *rank = &report->ranks[i];
 		struct stand *stand = &hang->stands[i];
-		stand_find(report, rank, is_there(rank, end_ns), stand);
+		stand_find(hang, rank, is_there(rank, end_ns), stand);
 		hang->places[stand->place]++;
 		if (stand->place == WAITS) {
 			uint64_t open_ns = stand->wait->open_ns;
@@ -348,20 +349,38 @@ static void hang_write(struct hk_findings *findings, const struct hang *hang)
 	advise(findings, hang);
 }
 
+/* Adds that ranks make no progress, before that is called a hang. */
+static void young_write(struct hk_findings *findings, const struct hang *hang)
+{
+	char age[HK_QUANTITY_BYTES];
+	size_t waiting = hang->places[WAITS];
+
+	hk_finding_add(findings, HK_TOPIC_TIME, HK_WEIGHT_FACT,
+		       "%zu rank%s made no progress for %s; a hang is named after %d s", waiting,
+		       waiting == 1 ? " has" : "s have",
+		       hk_quantity_time(age, (double)hang->least_ns),
+		       (int)(HK_HANG_NS / 1000000000));
+	hk_finding_classify(findings, HK_NO_PROGRESS, HK_CONFIDENCE_LOW, 0);
+}
+
 int hk_hang_add(struct hk_findings *findings, const struct hk_report *report)
 {
-	struct hang hang = {.report = report};
+	size_t count = report->rank_count;
+	struct stand *stands = count > 1 ? calloc(count, sizeof(*stands)) : NULL;
+	struct hang hang = {.report = report, .after_ns = HK_HANG_NS, .stands = stands};
+	struct hang young = {.report = report, .after_ns = YOUNG_NS, .stands = stands};
 
-	if (report->rank_count < 2) {
+	if (count < 2) {
 		return 0;
 	}
-	hang.stands = calloc(report->rank_count, sizeof(*hang.stands));
-	if (!hang.stands) {
+	if (!stands) {
 		return -ENOMEM;
 	}
 	if (hang_find(&hang)) {
 		hang_write(findings, &hang);
+	} else if (!report->job.closed && hang_find(&young)) {
+		young_write(findings, &young);
 	}
-	free(hang.stands);
+	free(stands);
 	return 0;
 }

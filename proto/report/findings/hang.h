@@ -11,9 +11,11 @@
 #include "report/finding/finding.h"
 
 #define HK_HANG_NS 10000000000ull
+#define HK_NO_PROGRESS "no-progress"
 
-/* Adds at most one finding, of kind "hang", or "awaited-rank" if the awaited ranks make calls.
- * Returns 0 or -ENOMEM. */
+/* Adds at most one finding, of kind "hang", or "awaited-rank" if the awaited ranks make calls; or,
+ * where the ranks of a running job wait for a shorter time, a fact of kind HK_NO_PROGRESS. Returns
+ * 0 or -ENOMEM. */
 int hk_hang_add(struct hk_findings *findings, const struct hk_report *report);
 
 #endif

@@ -159,7 +159,8 @@ struct hk_report_call {
 	int32_t rank;
 	const char *role;
 	const char *host, *domain, *function, *library;
-	uint32_t flags; /* HK_HOOK_* */
+	uint32_t flags;	 /* HK_HOOK_* */
+	bool has_stacks; /* its records have the stacks of calls */
 	struct hk_report_numbers numbers;
 };
 
