@@ -1,8 +1,10 @@
 #include "cli/command.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -156,6 +158,19 @@ void hk_command_output_discard(FILE *output)
 		fclose(output);
 	}
 	hk_atomic_file_discard(&partial);
+}
+
+unsigned hk_command_columns(FILE *output)
+{
+	const char *columns = getenv("COLUMNS");
+	long wanted = columns ? strtol(columns, NULL, 10) : 0;
+	struct winsize size;
+
+	if (wanted > 0 && wanted < USHRT_MAX) {
+		return (unsigned)wanted;
+	}
+	return isatty(fileno(output)) && ioctl(fileno(output), TIOCGWINSZ, &size) == 0 ? size.ws_col
+										       : 0;
 }
 
 bool hk_command_colour(FILE *output)

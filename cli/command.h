@@ -86,4 +86,8 @@ void hk_command_output_discard(FILE *output);
  * "dumb". */
 bool hk_command_colour(FILE *output);
 
+/* Returns how many characters a line of OUTPUT has: what COLUMNS says, else the terminal's width; 0
+ * if OUTPUT is no terminal and COLUMNS is not set. */
+unsigned hk_command_columns(FILE *output);
+
 #endif

@@ -2,8 +2,6 @@
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "cli/command.h"
@@ -75,14 +73,12 @@ static const struct argp argp = {
     .children = hk_option_children,
 };
 
+/* Returns the width of OUTPUT's lines; 0: no limit. */
 static unsigned width_of(FILE *output)
 {
-	struct winsize size;
+	unsigned columns = hk_command_columns(output);
 
-	if (!isatty(fileno(output)) || ioctl(fileno(output), TIOCGWINSZ, &size) < 0) {
-		return 0;
-	}
-	return size.ws_col >= LEAST_WIDTH ? size.ws_col : LEAST_WIDTH;
+	return columns == 0 || columns >= LEAST_WIDTH ? columns : LEAST_WIDTH;
 }
 
 static int show(const Hk__StacksReply *reply, const struct arguments *arguments, const char *job)

@@ -278,7 +278,8 @@ static void last_calls_add(const struct hk_job *job, const struct hk_report *rep
 static int write_list(const struct hk_job *job, const struct arguments *arguments,
 		      const struct hk_report *report, bool *ret_failure)
 {
-	const struct hk_report_style style = {.colour = hk_command_colour(stdout)};
+	const struct hk_report_style style = {.colour = hk_command_colour(stdout),
+					      .columns = hk_command_columns(stdout)};
 	struct hk_findings findings;
 	int r = hk_findings_init(&findings, report);
 

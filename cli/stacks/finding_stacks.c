@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "cli/command.h"
+#include "cli/job/notes.h"
 #include "cli/stacks/groups.h"
 #include "cli/stacks/stacks_ask.h"
 #include "cli/tables/stack_rows.h"
 #include "report/findings/hang.h"
+#include "report/findings/hang_notes.h"
 #include "text/name.h"
 #include "text/ranks.h"
 
@@ -18,6 +21,7 @@
 #define FRAME_COLUMNS 100
 #define RANKS_BYTES 96
 #define RANKS_COMPARED 4096u
+#define NOTE_BYTES 400 /* longer notes are cut */
 
 /* Writes the functions of GROUP's stack, innermost first, each with a newline. Returns NULL without
  * memory. */
@@ -54,13 +58,12 @@ static const struct hk_stack_group *group_of(const struct hk_stack_groups *group
 	return NULL;
 }
 
-/* Returns a hang without a stack, or NULL. */
+/* Returns the hang of FINDINGS, or NULL. */
 static struct hk_finding *hang_of(struct hk_findings *findings)
 {
 	for (size_t i = 0; i < findings->count; i++) {
 		struct hk_finding *finding = &findings->list[i];
-		if (finding->topic == HK_TOPIC_PROGRESS && !finding->stack &&
-		    strcmp(finding->kind, "death") != 0) {
+		if (finding->topic == HK_TOPIC_PROGRESS && strcmp(finding->kind, "death") != 0) {
 			return finding;
 		}
 	}
@@ -73,10 +76,49 @@ static int stack_set(struct hk_finding *finding, const struct hk_stack_groups *g
 	    finding->rank_count > 0 ? group_of(groups, finding->ranks[0]) : NULL;
 
 	if (group && group->thread->stack != 0) {
+		free(finding->stack); /* that of an earlier look */
 		finding->stack = stack_text(group);
 		return finding->stack ? 0 : -ENOMEM;
 	}
 	return 0;
+}
+
+/* ---- what stays when the hang is over ---- */
+
+/* Adds a note about RANK to the job's directory, where hookcli may write there. */
+static void note_add(const struct hk_job *job, const char *kind, const char *text, int32_t rank)
+{
+	Hk__Note note = HK__NOTE__INIT;
+
+	note.kind = (char *)kind;
+	note.text = (char *)text;
+	note.rank = rank;
+	int r = hk_notes_add(job->directory, &note);
+	if (r < 0) {
+		hk_debug("note not kept kind=%s error=%s", kind, strerror(-r));
+	}
+}
+
+/* Keeps the sentence and the stack of HANG, which the job's end would take away. */
+static void hang_keep(const struct hk_job *job, const struct hk_finding *hang)
+{
+	char stack[NOTE_BYTES] = "";
+	size_t used = 0;
+
+	if (job->elsewhere || !*job->directory || !hang->stack || hang->rank_count == 0) {
+		return;
+	}
+	for (const char *text = hang->stack; *text;) {
+		size_t length = strcspn(text, "\n");
+		if (used + length + sizeof(HK_HANG_CALLER) > sizeof(stack)) {
+			break;
+		}
+		used += (size_t)snprintf(stack + used, sizeof(stack) - used, "%s%.*s",
+					 used > 0 ? HK_HANG_CALLER : "", (int)length, text);
+		text += length + (text[length] == '\n');
+	}
+	note_add(job, HK_HANG_NOTE, hang->text, hang->ranks[0]);
+	note_add(job, HK_HANG_STACK_NOTE, stack, hang->ranks[0]);
 }
 
 /* ---- a hang without open calls ---- */
@@ -236,8 +278,8 @@ static int apart_add(const struct hk_report *report, const struct hk_stack_group
 
 /* ---- both ---- */
 
-static int reply_take(const Hk__StacksReply *reply, const struct hk_report *report,
-		      struct hk_findings *findings)
+static int reply_take(const struct hk_job *job, const Hk__StacksReply *reply,
+		      const struct hk_report *report, struct hk_findings *findings)
 {
 	struct hk_stack_groups groups;
 	int r = hk_stack_groups_init(&groups, reply);
@@ -254,6 +296,9 @@ static int reply_take(const Hk__StacksReply *reply, const struct hk_report *repo
 	}
 	struct hk_finding *hang = hang_of(findings);
 	r = r == 0 && hang ? stack_set(hang, &groups) : r;
+	if (r == 0 && hang) {
+		hang_keep(job, hang);
+	}
 	hk_stack_groups_fini(&groups);
 	return r;
 }
@@ -276,7 +321,7 @@ int hk_finding_stacks_add(const struct hk_job *job, const struct hk_report *repo
 	if (hk_stacks_ask(job, ranks, count, false, &response) != HK_EXIT_DONE) {
 		return 0;
 	}
-	int r = reply_take(response->stacks, report, findings);
+	int r = reply_take(job, response->stacks, report, findings);
 	hk__response__free_unpacked(response, NULL);
 	return r;
 }

@@ -171,6 +171,9 @@ def test(run, seeds=None):
         # A rank that runs may be at work.
         expect(f"{job.fault}: confidence", job.found["confidence"], "medium" if job.fault == "loop" else "high")
         text = run.cli("why", job.name).stdout
+        # The stack was seen while the job ran, and the job has ended.
+        kept = [one for one in json.loads(run.cli("why", job.name, "--json").stdout)["findings"] if one["kind"] == job.found["kind"]]
+        expect_true(f"{job.fault}: its stack stays: {kept}", job.fault == "stop" or any(PLACES[job.fault] in one["stack"] for one in kept))
         expect_true(f"no rank is said to have died of itself, where all were ended: {text}", not re.search(r"rank \d+ (was killed|ended)", text))
     without_calls(run)
     death(run)

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "report/finding/share.h"
+#include "report/findings/hang.h"
 #include "text/name.h"
 #include "text/quantity.h"
 
 #define ID_COLUMNS 64
 #define COST_MOST 1.8e19 /* ns, below 2^64 */
-#define WIDTH 100u	 /* columns of a line, before its indent */
+#define WIDTH 100u	 /* columns of a line, where the style has none */
+#define WIDTH_LEAST 60u
 
 /* Returns the cost of FINDING as a share of the time of all ranks. */
 static double share_of(const struct hk_finding *finding, const struct hk_report *report)
@@ -95,58 +97,79 @@ void hk_findings_write_json(const struct hk_findings *findings, const struct hk_
 
 /* ---- text ---- */
 
-static void head_write(const struct hk_report *report, FILE *output)
+/* Where text goes, and how wide its lines are. */
+struct page {
+	FILE *output;
+	unsigned width;
+};
+
+/* Returns how many characters of UTF-8 the LENGTH bytes of TEXT are. */
+static unsigned columns_of(const char *text, size_t length)
+{
+	unsigned columns = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+	}
+	return columns;
+}
+
+/* Writes TEXT from COLUMN on. Words for which a line has no room go to further lines, which begin
+ * with INDENT spaces. */
+static void wrap(const struct page *page, const char *text, unsigned column, unsigned indent)
+{
+	bool first = true;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		unsigned columns = columns_of(text, length);
+		if (!first && column + 1 + columns > page->width) {
+			fprintf(page->output, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (!first) {
+			fputc(' ', page->output);
+			column++;
+		}
+		first = false;
+		fprintf(page->output, "%.*s", (int)length, text);
+		column += columns;
+		text += length;
+		text += *text == ' ';
+	}
+	fputc('\n', page->output);
+}
+
+static void head_write(const struct page *page, const struct hk_report *report)
 {
 	const struct hk_report_job *job = &report->job;
 	char id[HK_NAME_BYTES(ID_COLUMNS)], state[HK_NAME_BYTES(ID_COLUMNS)];
-	char time[HK_QUANTITY_BYTES];
+	char time[HK_QUANTITY_BYTES], line[1024];
 	size_t nodes = job->nodes > 1 ? job->nodes : 1;
 
 	hk_name_print(id, ID_COLUMNS, job->id);
 	hk_name_print(state, ID_COLUMNS, *job->exit ? job->exit : "running");
-	fprintf(output, "hooktrace why  %s  %s, %s  %zu/%" PRId32 " ranks, %zu node%s\n\n", id,
-		state, hk_quantity_time(time, (double)job->duration_ns), report->rank_count,
-		job->world_size > 0 ? job->world_size : (int32_t)report->rank_count, nodes,
-		nodes == 1 ? "" : "s");
+	snprintf(line, sizeof(line), "hooktrace why  %s  %s, %s  %zu/%" PRId32 " ranks, %zu node%s",
+		 id, state, hk_quantity_time(time, (double)job->duration_ns), report->rank_count,
+		 job->world_size > 0 ? job->world_size : (int32_t)report->rank_count, nodes,
+		 nodes == 1 ? "" : "s");
+	wrap(page, line, 0, 7);
+	fputc('\n', page->output);
 }
 
-/* Writes TEXT, words of which go to further lines if they are too many for one. All lines but the
- * first begin with INDENT spaces. */
-static void wrap(const char *text, unsigned indent, FILE *output)
-{
-	unsigned column = 0;
-
-	while (*text) {
-		unsigned length = (unsigned)strcspn(text, " ");
-		if (column > 0 && column + 1 + length > WIDTH) {
-			fprintf(output, "\n%*s", (int)indent, "");
-			column = 0;
-		} else if (column > 0) {
-			fputc(' ', output);
-			column++;
-		}
-		fprintf(output, "%.*s", (int)length, text);
-		column += length;
-		text += length;
-		text += *text == ' ';
-	}
-	fputc('\n', output);
-}
-
-static void lines_write(const char *text, FILE *output)
+static void lines_write(const struct page *page, const char *text)
 {
 	char line[1024];
 
 	while (text && *text) {
 		size_t length = strcspn(text, "\n");
 		snprintf(line, sizeof(line), "%.*s", (int)length, text);
-		fputs("     ", output);
-		wrap(line, 7, output);
+		fputs("     ", page->output);
+		wrap(page, line, 5, 7);
 		text += length + (text[length] == '\n');
 	}
 }
 
-static void stack_write(const struct hk_finding *finding, FILE *output)
+static void stack_write(const struct page *page, const struct hk_finding *finding)
 {
 	char line[4096] = "";
 	size_t used = 0;
@@ -158,37 +181,46 @@ static void stack_write(const struct hk_finding *finding, FILE *output)
 		text += length + (text[length] == '\n');
 	}
 	if (used > 0) {
-		fputs("     ", output);
-		wrap(line, 7, output);
+		fputs("     ", page->output);
+		wrap(page, line, 5, 7);
 	}
 }
 
-static void finding_write(const struct hk_finding *finding, const struct hk_report *report,
-			  size_t number, bool colour, FILE *output)
+static void advice_write(const struct page *page, const struct hk_finding *finding)
 {
-	char cost[HK_QUANTITY_BYTES];
-	bool sure = finding->confidence == HK_CONFIDENCE_HIGH;
+	static const char next[] = "     next: ";
 
-	fprintf(output, "%s%zu  ", colour ? (sure ? "\033[1;31m" : "\033[1m") : "", number);
-	wrap(finding->text, 3, output);
-	fputs(colour ? "\033[0m" : "", output);
-	fprintf(output, "     confidence %s", hk_confidence_name(finding->confidence));
-	if (finding->cost_ns > 0) {
-		fprintf(output, "; costs %s, %.1f %% of the ranks' time",
-			hk_quantity_time(cost, finding->cost_ns), 100 * share_of(finding, report));
-	}
-	fputc('\n', output);
-	lines_write(finding->evidence, output);
-	stack_write(finding, output);
 	if (finding->advice) {
-		fputs("     next: ", output);
-		wrap(finding->advice, 7, output);
+		fputs(next, page->output);
+		wrap(page, finding->advice, sizeof(next) - 1, 7);
 	}
-	fputc('\n', output);
+}
+
+static void finding_write(const struct page *page, const struct hk_finding *finding,
+			  const struct hk_report *report, size_t number, bool colour)
+{
+	char cost[HK_QUANTITY_BYTES], costs[96] = "", line[160], begin[16];
+	bool sure = finding->confidence == HK_CONFIDENCE_HIGH;
+	int length = snprintf(begin, sizeof(begin), "%zu  ", number);
+
+	fprintf(page->output, "%s%s", colour ? (sure ? "\033[1;31m" : "\033[1m") : "", begin);
+	wrap(page, finding->text, (unsigned)length, 3);
+	fputs(colour ? "\033[0m" : "", page->output);
+	if (finding->cost_ns > 0) {
+		snprintf(costs, sizeof(costs), "; costs %s, %.1f %% of the ranks' time",
+			 hk_quantity_time(cost, finding->cost_ns), 100 * share_of(finding, report));
+	}
+	snprintf(line, sizeof(line), "confidence %s%s", hk_confidence_name(finding->confidence),
+		 costs);
+	lines_write(page, line);
+	lines_write(page, finding->evidence);
+	stack_write(page, finding);
+	advice_write(page, finding);
+	fputc('\n', page->output);
 }
 
 /* Writes the sentences that say how far the numbers can be trusted. */
-static void quality_write(const struct hk_findings *findings, FILE *output)
+static void quality_write(const struct page *page, const struct hk_findings *findings)
 {
 	bool any = false;
 
@@ -198,50 +230,71 @@ static void quality_write(const struct hk_findings *findings, FILE *output)
 			     finding->topic == HK_TOPIC_CLOCKS || finding->topic == HK_TOPIC_COST;
 		if (finding->weight == HK_WEIGHT_WARNING ||
 		    (finding->weight == HK_WEIGHT_FACT && about)) {
-			fputs(any ? "  - " : "Data quality:\n  - ", output);
-			wrap(finding->text, 4, output);
+			fputs(any ? "  - " : "Data quality:\n  - ", page->output);
+			wrap(page, finding->text, 4, 4);
 			any = true;
 		}
 	}
 }
 
+static bool is_no_progress(const struct hk_finding *finding)
+{
+	return strcmp(finding->kind, HK_NO_PROGRESS) == 0;
+}
+
 /* Writes the facts of topics FIRST to LAST under TITLE. */
-static void facts_write(const struct hk_findings *findings, enum hk_finding_topic first,
-			enum hk_finding_topic last, const char *title, FILE *output)
+static void facts_write(const struct page *page, const struct hk_findings *findings,
+			enum hk_finding_topic first, enum hk_finding_topic last, const char *title)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct hk_finding *finding = &findings->list[i];
 		if (finding->topic >= first && finding->topic <= last &&
-		    finding->weight == HK_WEIGHT_FACT) {
-			fprintf(output, "%s  - ", any ? "" : title);
-			wrap(finding->text, 4, output);
-			lines_write(finding->evidence, output);
+		    finding->weight == HK_WEIGHT_FACT && !is_no_progress(finding)) {
+			fprintf(page->output, "%s  - ", any ? "" : title);
+			wrap(page, finding->text, 4, 4);
+			lines_write(page, finding->evidence);
+			advice_write(page, finding);
 			any = true;
 		}
 	}
-	fputs(any ? "\n" : "", output);
+	fputs(any ? "\n" : "", page->output);
+}
+
+/* Writes that nothing stands out; or, if ranks have stopped just now, that they have. */
+static void nothing_write(const struct page *page, const struct hk_findings *findings)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		if (is_no_progress(&findings->list[i])) {
+			wrap(page, findings->list[i].text, 0, 0);
+			fputc('\n', page->output);
+			return;
+		}
+	}
+	fputs("Nothing stands out.\n\n", page->output);
 }
 
 int hk_findings_write_text(const struct hk_findings *findings, const struct hk_report *report,
 			   const struct hk_report_style *style, FILE *output)
 {
+	unsigned columns = style && style->columns > 0 ? style->columns : WIDTH;
+	const struct page page = {output, columns > WIDTH_LEAST ? columns : WIDTH_LEAST};
 	size_t number = 0;
 
-	head_write(report, output);
+	head_write(&page, report);
 	for (size_t i = 0; i < findings->count; i++) {
 		if (findings->list[i].weight == HK_WEIGHT_FINDING) {
-			finding_write(&findings->list[i], report, ++number, style && style->colour,
-				      output);
+			finding_write(&page, &findings->list[i], report, ++number,
+				      style && style->colour);
 		}
 	}
 	if (number == 0) {
-		fputs("Nothing stands out.\n\n", output);
-		facts_write(findings, HK_TOPIC_TIME, HK_TOPIC_MEMORY, "What there is:\n", output);
+		nothing_write(&page, findings);
+		facts_write(&page, findings, HK_TOPIC_TIME, HK_TOPIC_MEMORY, "What there is:\n");
 	}
-	facts_write(findings, HK_TOPIC_WAITS, HK_TOPIC_WAITS, "Collectives so far:\n", output);
-	facts_write(findings, HK_TOPIC_PATH, HK_TOPIC_PATH, "Critical path:\n", output);
-	quality_write(findings, output);
+	facts_write(&page, findings, HK_TOPIC_WAITS, HK_TOPIC_WAITS, "Collectives so far:\n");
+	facts_write(&page, findings, HK_TOPIC_PATH, HK_TOPIC_PATH, "Critical path:\n");
+	quality_write(&page, findings);
 	return ferror(output) ? -EIO : 0;
 }

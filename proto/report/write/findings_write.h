@@ -14,7 +14,8 @@ void hk_findings_write_json(const struct hk_findings *findings, const struct hk_
 			    bool lines, struct hk_json *json);
 
 /* Writes what suggests a change of the job, most important first, with evidence and advice, and one
- * line about how far the numbers can be trusted. STYLE may be NULL. Returns 0 or -EIO. */
+ * line about how far the numbers can be trusted. Lines are as wide as STYLE says, which may be
+ * NULL. Returns 0 or -EIO. */
 int hk_findings_write_text(const struct hk_findings *findings, const struct hk_report *report,
 			   const struct hk_report_style *style, FILE *output);
 

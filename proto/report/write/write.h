@@ -12,7 +12,7 @@
 
 struct hk_report_style {
 	bool colour;	   /* escape codes for emphasis */
-	unsigned columns;  /* unused */
+	unsigned columns;  /* most characters of a line of findings; 0: 100; at least 60 */
 	unsigned rows;	   /* most rows of the summary's call table; 0: 12 */
 	const char *files; /* the job directory as the user would type it; NULL: job.directory */
 };

@@ -10,6 +10,8 @@
 
 #include "report/build/build.h"
 #include "report/findings/findings.h"
+#include "report/findings/hang.h"
+#include "report/findings/hang_notes.h"
 #include "snapshot_maker.h"
 
 #define SECOND 1000000000ull
@@ -133,6 +135,115 @@ static void test_a_short_wait_is_no_hang(void **state)
 	enter(&maker, 1, "mpi", "MPI_Allreduce", 5, 9);
 	enter(&maker, 2, "mpi", "MPI_Allreduce", 5, 9);
 	expect(&maker, "");
+}
+
+/* The first fact of kind HK_NO_PROGRESS, or "". */
+static char *stopped(struct maker *maker)
+{
+	struct hk_findings findings;
+	struct hk_report *report;
+	char *text = strdup("");
+
+	assert_int_equal(hk_report_new(maker_snapshot(maker), &report), 0);
+	assert_int_equal(hk_findings_init(&findings, report), 0);
+	for (size_t i = 0; i < findings.count; i++) {
+		if (strcmp(findings.list[i].kind, HK_NO_PROGRESS) == 0) {
+			assert_int_equal(findings.list[i].weight, HK_WEIGHT_FACT);
+			free(text);
+			text = strdup(findings.list[i].text);
+		}
+	}
+	hk_findings_fini(&findings);
+	hk_report_free(report);
+	maker_fini(maker);
+	return text;
+}
+
+static void test_a_wait_that_may_become_a_hang_is_a_fact(void **state)
+{
+	(void)state;
+	for (unsigned seconds = 1; seconds < 12; seconds += 5) {
+		struct maker maker;
+		fill(&maker, 4);
+		for (int rank = 0; rank < 3; rank++) {
+			enter(&maker, rank, "mpi", "MPI_Allreduce", 5, seconds);
+		}
+		char *text = stopped(&maker);
+		assert_string_equal(text, seconds == 6
+					      ? "3 ranks have made no progress for 6.00 s; "
+						"a hang is named after 10 s"
+					      : "");
+		free(text);
+	}
+}
+
+/* The notes of a hang of rank 2. */
+static void note(struct maker *maker)
+{
+	static Hk__Note sentence = HK__NOTE__INIT, stack = HK__NOTE__INIT;
+	static Hk__Note *notes[] = {&sentence, &stack};
+
+	sentence.kind = (char *)HK_HANG_NOTE;
+	sentence.text = (char *)"the job is stuck for 14.0 s: ranks 0,1 wait in MPI_Bcast";
+	stack.kind = (char *)HK_HANG_STACK_NOTE;
+	stack.text = (char *)"read <- load (data.c:8) <- main";
+	sentence.rank = stack.rank = 2;
+	maker->snapshot.notes = notes;
+	maker->snapshot.n_notes = 2;
+}
+
+/* The stack of the first finding of kind "hang". */
+static char *stack_of_hang(struct maker *maker, const char *text)
+{
+	struct hk_findings findings;
+	struct hk_report *report;
+	char *stack = NULL;
+
+	assert_int_equal(hk_report_new(maker_snapshot(maker), &report), 0);
+	assert_int_equal(hk_findings_init(&findings, report), 0);
+	for (size_t i = 0; i < findings.count; i++) {
+		const struct hk_finding *finding = &findings.list[i];
+		if (strcmp(finding->kind, "hang") == 0) {
+			assert_non_null(strstr(finding->text, text));
+			stack = strdup(finding->stack ? finding->stack : "");
+		}
+		/* The notes themselves are no sentences. */
+		assert_null(strstr(finding->text, "read <- load"));
+	}
+	hk_findings_fini(&findings);
+	hk_report_free(report);
+	maker_fini(maker);
+	return stack ? stack : strdup("no hang");
+}
+
+static void test_a_hang_keeps_the_stack_that_was_seen(void **state)
+{
+	struct maker maker;
+	(void)state;
+	/* The job was ended while it hung. */
+	fill(&maker, 3);
+	maker.job.closed = true;
+	note(&maker);
+	enter(&maker, 0, "mpi", "MPI_Bcast", 4, 15);
+	enter(&maker, 1, "mpi", "MPI_Bcast", 4, 15);
+	char *stack = stack_of_hang(&maker, "the job was stuck for 15.0 s when it ended");
+	assert_string_equal(stack, "read\nload (data.c:8)\nmain\n");
+	free(stack);
+	/* Now another rank is awaited: the stack is not that one's. */
+	fill(&maker, 3);
+	note(&maker);
+	enter(&maker, 2, "mpi", "MPI_Bcast", 4, 15);
+	enter(&maker, 1, "mpi", "MPI_Bcast", 4, 15);
+	stack = stack_of_hang(&maker, "rank 0 has not entered it");
+	assert_string_equal(stack, "");
+	free(stack);
+	/* The hang has passed. */
+	fill(&maker, 3);
+	note(&maker);
+	stack = stack_of_hang(&maker, "the job was stuck for 14.0 s: ranks 0,1 wait in MPI_Bcast; "
+				      "it went on later");
+	assert_string_equal(stack, "read\nload (data.c:8)\nmain\n");
+	free(stack);
 }
 
 static void test_ranks_that_still_exchange_messages_are_no_hang(void **state)
@@ -320,6 +431,8 @@ int main(void)
 	    cmocka_unit_test(test_a_rank_that_has_not_entered_is_named_with_its_call),
 	    cmocka_unit_test(test_a_rank_without_an_open_call_is_named),
 	    cmocka_unit_test(test_a_short_wait_is_no_hang),
+	    cmocka_unit_test(test_a_wait_that_may_become_a_hang_is_a_fact),
+	    cmocka_unit_test(test_a_hang_keeps_the_stack_that_was_seen),
 	    cmocka_unit_test(test_ranks_that_still_exchange_messages_are_no_hang),
 	    cmocka_unit_test(test_a_rank_that_polls_alone_is_awaited),
 	    cmocka_unit_test(test_a_rank_that_entered_the_call_later_is_not_awaited),
