@@ -11,6 +11,7 @@
 #include "cli/job/clock_check.h"
 #include "cli/job/job_open.h"
 #include "cli/option.h"
+#include "cli/reasons/reasons.h"
 #include "cli/steps/step_table.h"
 #include "cli/tables/kernel_table.h"
 #include "cli/tables/memory_table.h"
@@ -231,7 +232,8 @@ static int write_waits(const struct hk_job *job, enum format format, FILE *outpu
 	return r < 0 ? r : result;
 }
 
-static int write_steps(const struct hk_job *job, enum format format, FILE *output)
+static int write_steps(const struct hk_job *job, const struct hk_report *report, enum format format,
+		       FILE *output)
 {
 	struct hk_steps steps;
 	int result = hk_steps_read(job->snapshot, job->directory, &steps);
@@ -240,10 +242,10 @@ static int write_steps(const struct hk_job *job, enum format format, FILE *outpu
 		hk_steps_fini(&steps);
 		return result;
 	}
-	int r = format == FORMAT_JSON ? hk_step_table_write_json(&steps, output)
+	int r = format == FORMAT_JSON ? hk_step_table_write_json(&steps, report, output)
 		: format == FORMAT_CSV
-		    ? hk_step_table_write_csv(&steps, output)
-		    : hk_step_table_write_text(&steps, output, hk_command_colour(output));
+		    ? hk_step_table_write_csv(&steps, report, output)
+		    : hk_step_table_write_text(&steps, report, output, hk_command_colour(output));
 	hk_steps_fini(&steps);
 	return r < 0 ? r : result;
 }
@@ -319,9 +321,31 @@ static int write_table(const struct hk_job *job, const struct hk_report *report,
 		return write_history(job, arguments, output);
 	}
 	if (tabular && arguments->by == BY_STEP) {
-		return write_steps(job, arguments->format, output);
+		return write_steps(job, report, arguments->format, output);
 	}
 	return 1;
+}
+
+/* Writes JSON, or the summary with STYLE, with what the records say. */
+static int write_reasons(const struct hk_job *job, const struct hk_report *report,
+			 struct hk_report_style *style, FILE *output)
+{
+	struct hk_findings findings;
+	uint64_t limit = style ? HK_REASONS_SUMMARY_RECORDS : HK_REASONS_RECORDS;
+	int r = hk_reasons_init(job->snapshot, job->elsewhere ? NULL : job->directory, report,
+				limit, &findings);
+
+	if (r < 0) {
+		return r;
+	}
+	if (style) {
+		style->findings = &findings;
+		r = hk_report_write_summary(report, output, style);
+	} else {
+		r = hk_report_write_json(report, &findings, output);
+	}
+	hk_findings_fini(&findings);
+	return r;
 }
 
 static int write_rows(const struct hk_job *job, const struct hk_report *report,
@@ -332,7 +356,7 @@ static int write_rows(const struct hk_job *job, const struct hk_report *report,
 
 	switch (arguments->format) {
 	case FORMAT_JSON:
-		return hk_report_write_json(report, output);
+		return write_reasons(job, report, NULL, output);
 	case FORMAT_CSV:
 		return hk_report_write_csv(report, output);
 	case FORMAT_HTML:
@@ -345,7 +369,7 @@ static int write_rows(const struct hk_job *job, const struct hk_report *report,
 			   : hk_report_write_text(report, output, (enum hk_report_by)arguments->by,
 						  &style);
 	default:
-		return hk_report_write_summary(report, output, &style);
+		return write_reasons(job, report, &style, output);
 	}
 }
 

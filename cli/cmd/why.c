@@ -2,7 +2,6 @@
  */
 #include <argp.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -10,16 +9,12 @@
 
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/delay/delay_findings.h"
-#include "cli/delay/history_read.h"
-#include "cli/drift/drift_findings.h"
 #include "cli/job/clock_check.h"
 #include "cli/job/job_open.h"
 #include "cli/option.h"
+#include "cli/reasons/reasons.h"
 #include "cli/stacks/finding_stacks.h"
-#include "cli/steps/step_findings.h"
 #include "cli/timeline/last_calls.h"
-#include "cli/waits/wait_findings.h"
 #include "report/build/build.h"
 #include "report/findings/findings.h"
 #include "report/write/findings_write.h"
@@ -28,7 +23,6 @@
 #define OPTION_WATCH 0x100
 #define OPTION_FAIL_ON 0x101
 #define WATCH_S 2
-#define READ_RECORDS 20000000u /* read within seconds */
 
 struct arguments {
 	const char *job;
@@ -120,127 +114,13 @@ static int write_json(const struct hk_findings *findings, const struct hk_report
 	return ferror(stdout) ? -EIO : 0;
 }
 
-/* Returns whether FINDINGS already name an awaited rank. */
-static bool knows_awaited(const struct hk_findings *findings)
-{
-	for (size_t i = 0; i < findings->count; i++) {
-		if (strcmp(findings->list[i].kind, "awaited-rank") == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Adds whom the ranks waited for. Returns 0 or -errno. */
-static int waits_add(const struct hk_job *job, const struct hk_report *report,
-		     struct hk_findings *findings)
-{
-	struct hk_waits waits;
-
-	if (report->rank_count < 2 || knows_awaited(findings)) {
-		return 0;
-	}
-	int r = hk_waits_read(job->snapshot, job->directory, &waits);
-	if (r == 0) {
-		hk_wait_findings_add(&waits, report, findings);
-	}
-	hk_waits_fini(&waits);
-	return r < 0 ? r : findings->error;
-}
-
-/* Adds what made slow ranks late, and the critical path. Returns 0 or -errno. */
-static int delays_add(const struct hk_job *job, const struct hk_report *report,
-		      struct hk_findings *findings)
-{
-	struct hk_delays delays = {0};
-	struct hk_path path = {0};
-	struct hk_history history;
-
-	if (report->rank_count < 2) {
-		return 0;
-	}
-	int r = hk_history_read(job->snapshot, job->directory, &history);
-	r = r < 0 ? r : hk_delays_find(&history, &delays);
-	r = r < 0 ? r : hk_path_find(&history, &path);
-	if (r == 0) {
-		hk_delay_findings_add(&history, &delays, &path, findings);
-	}
-	hk_path_fini(&path);
-	hk_delays_fini(&delays);
-	hk_history_fini(&history);
-	return r < 0 ? r : findings->error;
-}
-
-/* Adds from when on steps take longer. Returns 0 or -errno. */
-static int steps_add(const struct hk_job *job, const struct hk_report *report,
-		     struct hk_findings *findings)
-{
-	struct hk_steps steps;
-	int r = hk_steps_read(job->snapshot, job->directory, &steps);
-
-	if (r == 0) {
-		r = hk_step_findings_add(&steps, job->snapshot, job->directory, report, findings);
-	}
-	hk_steps_fini(&steps);
-	return r < 0 ? r : findings->error;
-}
-
-/* Adds the function whose calls become longer. Returns 0 or -errno. */
-static int drift_add(const struct hk_job *job, const struct hk_report *report,
-		     struct hk_findings *findings)
-{
-	struct hk_latencies latencies;
-	int r =
-	    hk_latencies_read(job->snapshot, job->directory, report->job.duration_ns, &latencies);
-
-	if (r == 0) {
-		hk_drift_findings_add(&latencies, report, findings);
-	}
-	hk_latencies_fini(&latencies);
-	return r < 0 ? r : findings->error;
-}
-
-/* Subtracts the largest cost of another finding from that of steps that became longer on all ranks:
- * those say when the job became slow, not why. */
-static void explained_subtract(const struct hk_report *report, struct hk_findings *findings)
-{
-	double explained_ns = 0;
-
-	for (size_t i = 0; i < findings->count; i++) {
-		const struct hk_finding *finding = &findings->list[i];
-		if (finding->weight == HK_WEIGHT_FINDING &&
-		    finding->confidence != HK_CONFIDENCE_LOW &&
-		    strcmp(finding->kind, "fail-slow") != 0) {
-			explained_ns = fmax(explained_ns, finding->cost_ns);
-		}
-	}
-	for (size_t i = 0; i < findings->count; i++) {
-		struct hk_finding *finding = &findings->list[i];
-		if (strcmp(finding->kind, "fail-slow") == 0 && report->rank_count > 1 &&
-		    finding->rank_count == report->rank_count) {
-			finding->cost_ns = fmax(finding->cost_ns - explained_ns, 0);
-		}
-	}
-}
-
-/* Adds what the records say, unless there are more than can be read at once. Returns 0, or 1 after
- * a line on stderr if they cannot be read, or -ENOMEM. */
+/* Adds what the records say. Returns 0, or 1 after a line on stderr if they cannot be read, or
+ * -ENOMEM. */
 static int records_add(const struct hk_job *job, const struct hk_report *report,
 		       struct hk_findings *findings)
 {
-	if (report->job.records > READ_RECORDS) {
-		hk_finding_add(findings, HK_TOPIC_RECORDS, HK_WEIGHT_FACT,
-			       "more than %u million records: waits between ranks and steps were "
-			       "not looked at; hookcli report --by wait and --by step do",
-			       READ_RECORDS / 1000000);
-		return findings->error;
-	}
-	int r = steps_add(job, report, findings);
-	r = r < 0 ? r : waits_add(job, report, findings);
-	r = r < 0 ? r : drift_add(job, report, findings);
-	r = r < 0 ? r : delays_add(job, report, findings);
-	explained_subtract(report, findings);
-	hk_findings_sort(findings);
+	int r = hk_reasons_add(job->snapshot, job->directory, report, HK_REASONS_RECORDS, findings);
+
 	if (r < 0 && r != -ENOMEM) {
 		hk_warning("cannot read the records, so waits between ranks and steps are not "
 			   "here: %s",
@@ -260,7 +140,7 @@ static void last_calls_add(const struct hk_job *job, const struct hk_report *rep
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct hk_finding *finding = &findings->list[i];
 		if (strcmp(finding->kind, "death") != 0 || finding->rank_count != 1 ||
-		    report->job.records > READ_RECORDS) {
+		    report->job.records > HK_REASONS_RECORDS) {
 			continue;
 		}
 		int count =

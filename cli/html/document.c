@@ -9,6 +9,14 @@
 #include "report/write/findings_write.h"
 #include "report/write/write.h"
 
+static void list_write(const struct hk_findings *findings, const struct hk_report *report,
+		       const char *key, struct hk_json *json)
+{
+	hk_json_open(json, key, '[');
+	hk_findings_write_json(findings, report, false, json);
+	hk_json_close(json, ']');
+}
+
 static int findings_write(const struct hk_report *report, const char *key,
 			  int (*init)(struct hk_findings *findings, const struct hk_report *report),
 			  struct hk_json *json)
@@ -20,9 +28,7 @@ static int findings_write(const struct hk_report *report, const char *key,
 		return r;
 	}
 	hk_findings_sort(&findings);
-	hk_json_open(json, key, '[');
-	hk_findings_write_json(&findings, report, false, json);
-	hk_json_close(json, ']');
+	list_write(&findings, report, key, json);
 	hk_findings_fini(&findings);
 	return 0;
 }
@@ -70,7 +76,11 @@ int hk_html_document_write(const struct hk_report *report, const struct hk_html_
 	json.comma = true;
 	hk_json_string(&json, "version", HK_VERSION);
 	rows_write(report, &json);
-	r = r ? r : findings_write(report, "findings", hk_findings_init, &json);
+	if (parts->findings) {
+		list_write(parts->findings, report, "findings", &json);
+	} else {
+		r = r ? r : findings_write(report, "findings", hk_findings_init, &json);
+	}
 	r = r ? r : hk_html_functions_write(report, &json);
 	r = r ? r : hk_html_memory_write(report, &json);
 	if (parts->kernels) {

@@ -11,6 +11,7 @@
 #include "cli/tables/overview.h"
 #include "cli/tables/stack_rows.h"
 #include "report/build/group.h"
+#include "report/finding/finding.h"
 #include "report/model/report.h"
 #include "text/json_stream.h"
 
@@ -33,6 +34,7 @@ struct hk_html_delays;
 
 /* What the document has of records. Each may be NULL. */
 struct hk_html_parts {
+	const struct hk_findings *findings; /* NULL: those of the report alone */
 	const struct hk_overview *overview;
 	const struct hk_stack_rows *stacks;
 	const struct hk_kernel_rows *kernels;

@@ -3,6 +3,7 @@
 #include "cli/html/assets.h"
 #include "cli/html/document.h"
 #include "cli/html/page.h"
+#include "cli/reasons/reasons.h"
 
 /* Values of the timeline per domain: many bins for few ranks. */
 #define OVERVIEW_CELLS 120000u
@@ -85,6 +86,8 @@ struct records {
 	struct hk_kernel_rows kernels;
 	bool kernels_read;
 	struct hk_html_delays *delays; /* NULL: none */
+	struct hk_findings findings;
+	bool findings_made;
 };
 
 /* A report without its timeline is better than no report: a job with unreadable files still has
@@ -100,6 +103,8 @@ static void records_read(struct records *read, const struct hk_report *report,
 						       .records = records};
 
 	*read = (struct records){0};
+	read->findings_made =
+	    hk_reasons_init(snapshot, directory, report, records, &read->findings) == 0;
 	if (!directory || !*directory) {
 		return;
 	}
@@ -114,6 +119,7 @@ static void records_read(struct records *read, const struct hk_report *report,
 static struct hk_html_parts parts_of(const struct records *read)
 {
 	return (struct hk_html_parts){
+	    .findings = read->findings_made ? &read->findings : NULL,
 	    .overview = read->overview,
 	    .stacks = &read->stacks,
 	    .kernels = read->kernels_read ? &read->kernels : NULL,
@@ -124,6 +130,9 @@ static struct hk_html_parts parts_of(const struct records *read)
 static void records_fini(struct records *read)
 {
 	hk_html_delays_free(read->delays);
+	if (read->findings_made) {
+		hk_findings_fini(&read->findings);
+	}
 	hk_kernel_rows_fini(&read->kernels);
 	hk_overview_free(read->overview);
 	hk_stack_rows_fini(&read->stacks);

@@ -11,6 +11,7 @@
 #include "cli/job/clock_check.h"
 #include "cli/job/job_open.h"
 #include "cli/job/job_root.h"
+#include "cli/reasons/reasons.h"
 #include "cli/run/job_page.h"
 #include "cli/run/session.h"
 #include "cli/target/program.h"
@@ -49,7 +50,8 @@ static void show(const struct hk_session *session, const char *command)
 	struct hk_report_style style = {.colour = hk_command_colour(stderr),
 					.files = session->shown};
 	char shown[HK_NAME_BYTES(SHOWN_COLUMNS)];
-	struct hk_report *report;
+	struct hk_report *report = NULL;
+	struct hk_findings findings;
 	struct hk_job job;
 
 	if (hk_job_open(session->whole, &job) != HK_EXIT_DONE) {
@@ -57,12 +59,18 @@ static void show(const struct hk_session *session, const char *command)
 	}
 	int r = hk_clocks_check(job.snapshot, job.directory, HK_CLOCKS_SCREEN_RECORDS);
 	r = r < 0 ? r : hk_report_new(job.snapshot, &report);
+	if (r == 0) {
+		r = hk_reasons_init(job.snapshot, job.elsewhere ? NULL : job.directory, report,
+				    HK_REASONS_SUMMARY_RECORDS, &findings);
+	}
 	if (r < 0) {
 		hk_error("no summary: %s", strerror(-r));
+		hk_report_free(report);
 		hk_job_close(&job);
 		return;
 	}
 	fputc('\n', stderr);
+	style.findings = &findings;
 	hk_report_write_summary(report, stderr, &style);
 	if (!report->call_count) {
 		explain_absence(command, report->process_count > 0);
@@ -71,6 +79,7 @@ static void show(const struct hk_session *session, const char *command)
 		hk_name_print_end(shown, SHOWN_COLUMNS, session->shown);
 		fprintf(stderr, "page:  %s/report.html   to be opened in a browser\n", shown);
 	}
+	hk_findings_fini(&findings);
 	hk_job_close(&job);
 	hk_report_free(report);
 }

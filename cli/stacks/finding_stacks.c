@@ -15,6 +15,7 @@
 #include "report/findings/hang.h"
 #include "report/findings/hang_notes.h"
 #include "text/name.h"
+#include "text/quantity.h"
 #include "text/ranks.h"
 
 #define FRAMES_SHOWN 16u
@@ -123,7 +124,13 @@ static void hang_keep(const struct hk_job *job, const struct hk_finding *hang)
 
 /* ---- a hang without open calls ---- */
 
-/* Whether most ranks, all of which run, have been in no call but waits for HK_HANG_NS. */
+static bool has_left(const struct hk_report_rank *rank)
+{
+	return !rank->running && strcmp(rank->exit.kind, "exited") == 0 && rank->exit.code == 0;
+}
+
+/* Whether most ranks, all of which run or have ended with status 0, have been in no call but waits
+ * for HK_HANG_NS. */
 static bool stands_still(const struct hk_report *report)
 {
 	size_t still = 0;
@@ -133,10 +140,10 @@ static bool stands_still(const struct hk_report *report)
 	}
 	for (size_t i = 0; i < report->rank_count; i++) {
 		const struct hk_report_rank *rank = &report->ranks[i];
-		if (!rank->running) {
+		if (!rank->running && !has_left(rank)) {
 			return false;
 		}
-		still += rank->quiet_ns >= HK_HANG_NS;
+		still += rank->running && rank->quiet_ns >= HK_HANG_NS;
 	}
 	return 2 * still > report->rank_count;
 }
@@ -229,6 +236,31 @@ static char *place_text(const struct hk_stack_group *group)
 	return strdup(here > 0 ? functions[0].text : "one place");
 }
 
+/* Adds that the one rank APART from those WAITING in a place has ended. Returns false if they are
+ * COUNT instead, or if it runs. */
+static bool left_add(const struct hk_report *report, const int32_t *apart, size_t count,
+		     const char *waiting, const char *where, struct hk_findings *findings)
+{
+	const struct hk_report_rank *rank = NULL;
+	char when[HK_QUANTITY_BYTES];
+
+	for (size_t i = 0; count == 1 && i < report->rank_count; i++) {
+		rank = report->ranks[i].rank == *apart ? &report->ranks[i] : rank;
+	}
+	if (!rank || !has_left(rank)) {
+		return false;
+	}
+	hk_finding_add(findings, HK_TOPIC_PROGRESS, HK_WEIGHT_FINDING,
+		       "rank %" PRId32 " ended (status 0) at %s; ranks %s wait for it in %s",
+		       rank->rank, hk_quantity_time(when, (double)rank->end_ns), waiting, where);
+	hk_finding_classify(findings, "early-exit", HK_CONFIDENCE_MEDIUM,
+			    (double)HK_HANG_NS * (double)(report->rank_count - 1));
+	hk_finding_about_rank(findings, rank->rank);
+	hk_finding_advise(findings, "hookcli log --ranks %" PRId32 " | tail shows its last calls",
+			  rank->rank);
+	return true;
+}
+
 /* Adds the finding that the ranks outside of MOST's place are elsewhere. Returns 0 or -ENOMEM. */
 static int apart_add(const struct hk_report *report, const struct hk_stack_groups *groups,
 		     const struct hk_stack_group *most, bool by_python,
@@ -260,6 +292,11 @@ static int apart_add(const struct hk_report *report, const struct hk_stack_group
 	hk_name_print(where, FRAME_COLUMNS, place);
 	hk_ranks_print(waiting, sizeof(waiting), ranks + count, others);
 	hk_ranks_print(apart, sizeof(apart), ranks, count);
+	if (left_add(report, ranks, count, waiting, where, findings)) {
+		free(ranks);
+		free(place);
+		return findings->error;
+	}
 	hk_finding_add(findings, HK_TOPIC_PROGRESS, HK_WEIGHT_FINDING,
 		       "no rank has made progress for %d s: ranks %s wait in %s, rank%s %s %s "
 		       "elsewhere",

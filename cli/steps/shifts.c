@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/steps/certain.h"
 #include "cli/steps/changes.h"
 
 #define OF_STEP_LEAST 0.02 /* of a step's duration; less own time does not matter */
@@ -191,7 +192,24 @@ static int shift_add(struct finder *finder, struct rise *leader, struct hk_shift
 	return 0;
 }
 
-int hk_shifts_find(const struct hk_steps *steps, struct hk_shifts *ret_shifts)
+/* Removes the shifts that are not certain. */
+static void uncertain_remove(const struct hk_steps *steps, const struct hk_report *report,
+			     struct hk_shifts *shifts)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < shifts->count; i++) {
+		if (hk_shift_is_certain(steps, report, &shifts->list[i])) {
+			shifts->list[kept++] = shifts->list[i];
+		} else {
+			free(shifts->list[i].ranks);
+		}
+	}
+	shifts->count = kept;
+}
+
+int hk_shifts_find(const struct hk_steps *steps, const struct hk_report *report,
+		   struct hk_shifts *ret_shifts)
 {
 	size_t room = steps->count > steps->rank_count ? steps->count : steps->rank_count;
 	struct finder finder = {.steps = steps};
@@ -212,6 +230,7 @@ int hk_shifts_find(const struct hk_steps *steps, struct hk_shifts *ret_shifts)
 	free(finder.durations);
 	free(finder.values);
 	free(finder.rises);
+	uncertain_remove(steps, report, ret_shifts);
 	return rc;
 }
 

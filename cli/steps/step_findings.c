@@ -14,15 +14,12 @@
 #include "text/quantity.h"
 
 #define NAME_COLUMNS 48
-#define CLOCK_ERRORS 2	    /* a change is larger than so many errors of the clocks */
 #define CAUSE_SHARE 0.5	    /* of the change; what explains less is not its cause */
 #define PROCESSOR_SHARE 0.4 /* of the change; it may be a wait for a processor */
 #define DELAY_SHARE 0.5	    /* of the change; so much is a wait for a processor */
 #define SCARCE_SHARE 0.1    /* of a step, waiting for a processor */
 #define WORK_SHARE 0.5	    /* of the change; not if the rank worked so much more */
-#define FELT_SHARE 0.25 /* of a rank's change, and of a step: by how much steps change at least */
-#define FELT_LEAST 0.02
-#define HIGH_CHANCE 1e-6 /* largest chance, and least change, of a high confidence */
+#define HIGH_CHANCE 1e-6    /* largest chance, and least change, of a high confidence */
 #define HIGH_CHANGE 0.1
 
 /* What a finding is made from. */
@@ -41,74 +38,16 @@ struct subject {
 
 /* ---- times ---- */
 
-/* Returns the time at which bin INDEX of rank number RANK begins; behind the last one its end. */
-static uint64_t begin_of(const struct hk_steps *steps, size_t rank, size_t index)
-{
-	const struct hk_step_bin *bins = steps->ranks[rank].series.bins;
-
-	return index < steps->count
-		   ? bins[index].begin_ns
-		   : bins[index - 1].begin_ns + (uint64_t)bins[index - 1].duration_ns;
-}
-
 static struct hk_growth_span span_of(const struct subject *subject, size_t rank, size_t from,
 				     size_t to)
 {
 	const struct hk_steps *steps = subject->steps;
 
 	return (struct hk_growth_span){
-	    .from_ns = begin_of(steps, rank, from),
-	    .to_ns = begin_of(steps, rank, to),
+	    .from_ns = hk_steps_begin(steps, rank, from),
+	    .to_ns = hk_steps_begin(steps, rank, to),
 	    .steps = (double)(to - from) * hk_steps_width(steps),
 	};
-}
-
-static bool is_between(uint64_t time_ns, uint64_t from_ns, uint64_t to_ns)
-{
-	return time_ns >= from_ns && time_ns <= to_ns;
-}
-
-/* Whether all records of the time around the shift are there, at the same levels. */
-static bool is_whole(const struct subject *subject)
-{
-	const struct hk_steps *steps = subject->steps;
-	const struct hk_shift *shift = subject->shift;
-	uint64_t from_ns = begin_of(steps, shift->leader, shift->from);
-	uint64_t to_ns = begin_of(steps, shift->leader, shift->to);
-
-	if (steps->elsewhere || steps->gap_count > HK_STEP_GAPS) {
-		return false;
-	}
-	for (size_t i = 0; i < steps->gap_count; i++) {
-		if (is_between(steps->gaps[i], from_ns, to_ns)) {
-			return false;
-		}
-	}
-	for (size_t i = 0; i < subject->report->step_count; i++) {
-		const struct hk_report_step *level = &subject->report->steps[i];
-		uint64_t time_ns = steps->origin_ns + (uint64_t)level->time_ns;
-		if (!level->pinned && is_between(time_ns, from_ns, to_ns)) {
-			return false;
-		}
-	}
-	return true;
-}
-
-static bool exceeds_clocks(const struct subject *subject)
-{
-	double more_ns = subject->shift->after_ns - subject->shift->before_ns;
-
-	return more_ns > CLOCK_ERRORS * (double)subject->steps->clock_error_ns;
-}
-
-/* Whether the job's steps took longer, too. A rank that had waited for others can have more work at
- * no cost. */
-static bool is_felt(const struct hk_shift *shift)
-{
-	double step_ns = shift->step_after_ns - shift->step_before_ns;
-
-	return step_ns >= FELT_SHARE * (shift->after_ns - shift->before_ns) &&
-	       step_ns >= FELT_LEAST * shift->step_before_ns;
 }
 
 /* ---- causes ---- */
@@ -400,14 +339,12 @@ int hk_step_findings_add(const struct hk_steps *steps, const Hk__Snapshot *snaps
 			 struct hk_findings *findings)
 {
 	struct hk_shifts shifts;
-	int rc = hk_shifts_find(steps, &shifts);
+	int rc = hk_shifts_find(steps, report, &shifts);
 
 	for (size_t i = 0; rc == 0 && i < shifts.count; i++) {
 		struct subject subject = {
 		    .steps = steps, .shift = &shifts.list[i], .report = report};
-		if (is_whole(&subject) && exceeds_clocks(&subject) && is_felt(subject.shift)) {
-			rc = subject_add(&subject, snapshot, directory, findings);
-		}
+		rc = subject_add(&subject, snapshot, directory, findings);
 	}
 	hk_shifts_fini(&shifts);
 	return rc;

@@ -99,13 +99,14 @@ static void row_set(const struct rows *rows, size_t from, size_t to, double *scr
 }
 
 /* Makes rows of WIDTH bins. Returns 0 or -ENOMEM. To be freed with rows_fini in every case. */
-static int rows_init(struct rows *rows, const struct hk_steps *steps, size_t width)
+static int rows_init(struct rows *rows, const struct hk_steps *steps,
+		     const struct hk_report *report, size_t width)
 {
 	double *scratch = calloc(steps->rank_count + 1, sizeof(*scratch));
 
 	*rows = (struct rows){.steps = steps};
 	rows->list = calloc(steps->count / width + 1, sizeof(*rows->list));
-	int rc = scratch && rows->list ? hk_shifts_find(steps, &rows->shifts) : -ENOMEM;
+	int rc = scratch && rows->list ? hk_shifts_find(steps, report, &rows->shifts) : -ENOMEM;
 	for (size_t from = 0; rc == 0 && steps->known && from < steps->count; from += width) {
 		size_t to = from + width < steps->count ? from + width : steps->count;
 		row_set(rows, from, to, scratch, &rows->list[rows->count++]);
@@ -169,7 +170,8 @@ static int table_write(const struct rows *rows, FILE *output, bool colour)
 	return r;
 }
 
-int hk_step_table_write_text(const struct hk_steps *steps, FILE *output, bool colour)
+int hk_step_table_write_text(const struct hk_steps *steps, const struct hk_report *report,
+			     FILE *output, bool colour)
 {
 	struct rows rows;
 	size_t width = steps->count > 0 ? (steps->count + ROWS_MOST - 1) / ROWS_MOST : 1;
@@ -186,7 +188,7 @@ int hk_step_table_write_text(const struct hk_steps *steps, FILE *output, bool co
 		    HK_STEPS_LEAST);
 		return ferror(output) ? -EIO : 0;
 	}
-	int r = rows_init(&rows, steps, width);
+	int r = rows_init(&rows, steps, report, width);
 	r = r < 0 ? r : table_write(&rows, output, colour);
 	rows_fini(&rows);
 	fputc('\n', output);
@@ -220,11 +222,12 @@ static void marker_json(const struct hk_steps *steps, struct hk_json *json)
 	hk_json_bool(json, "damaged", steps->damaged);
 }
 
-int hk_step_table_write_json(const struct hk_steps *steps, FILE *output)
+int hk_step_table_write_json(const struct hk_steps *steps, const struct hk_report *report,
+			     FILE *output)
 {
 	struct hk_json json = {.output = output};
 	struct rows rows;
-	int r = rows_init(&rows, steps, 1);
+	int r = rows_init(&rows, steps, report, 1);
 
 	hk_json_open(&json, NULL, '{');
 	hk_json_open(&json, "steps", '[');
@@ -251,10 +254,11 @@ int hk_step_table_write_json(const struct hk_steps *steps, FILE *output)
 	return r == 0 && ferror(output) ? -EIO : r;
 }
 
-int hk_step_table_write_csv(const struct hk_steps *steps, FILE *output)
+int hk_step_table_write_csv(const struct hk_steps *steps, const struct hk_report *report,
+			    FILE *output)
 {
 	struct rows rows;
-	int r = rows_init(&rows, steps, 1);
+	int r = rows_init(&rows, steps, report, 1);
 
 	fputs("step,steps,start_ns,duration_ns,slowest_rank,slowest_duration_ns,slowest_own_ns,"
 	      "change\n",

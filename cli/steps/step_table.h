@@ -6,11 +6,16 @@
 #include <stdio.h>
 
 #include "cli/steps/steps.h"
+#include "report/model/report.h"
 
-/* Writes at most 64 rows, of neighbouring steps if there are more. Returns 0, -EIO or -ENOMEM. */
-int hk_step_table_write_text(const struct hk_steps *steps, FILE *output, bool colour);
+/* REPORT is that of the steps' job. Writes at most 64 rows, of neighbouring steps if there are
+ * more. Returns 0, -EIO or -ENOMEM. */
+int hk_step_table_write_text(const struct hk_steps *steps, const struct hk_report *report,
+			     FILE *output, bool colour);
 /* Write a row for each bin of steps (series.h). Return 0, -EIO or -ENOMEM. */
-int hk_step_table_write_json(const struct hk_steps *steps, FILE *output);
-int hk_step_table_write_csv(const struct hk_steps *steps, FILE *output);
+int hk_step_table_write_json(const struct hk_steps *steps, const struct hk_report *report,
+			     FILE *output);
+int hk_step_table_write_csv(const struct hk_steps *steps, const struct hk_report *report,
+			    FILE *output);
 
 #endif

@@ -344,6 +344,15 @@ uint64_t hk_steps_number(const struct hk_steps *steps, size_t index)
 	return steps->first + (uint64_t)index * hk_steps_width(steps);
 }
 
+uint64_t hk_steps_begin(const struct hk_steps *steps, size_t rank, size_t index)
+{
+	const struct hk_step_bin *bins = steps->ranks[rank].series.bins;
+
+	return index < steps->count
+		   ? bins[index].begin_ns
+		   : bins[index - 1].begin_ns + (uint64_t)bins[index - 1].duration_ns;
+}
+
 double hk_steps_duration(const struct hk_steps *steps, size_t rank, size_t index)
 {
 	const struct hk_step_bin *bin = &steps->ranks[rank].series.bins[index];

@@ -43,6 +43,9 @@ void hk_steps_fini(struct hk_steps *steps);
 uint32_t hk_steps_width(const struct hk_steps *steps);
 uint64_t hk_steps_number(const struct hk_steps *steps, size_t index);
 
+/* Returns the time at which bin INDEX of rank number RANK begins; behind the last one its end. */
+uint64_t hk_steps_begin(const struct hk_steps *steps, size_t rank, size_t index);
+
 /* Return what a step took in bin INDEX of rank number RANK, on average: in all, and its own time.
  */
 double hk_steps_duration(const struct hk_steps *steps, size_t rank, size_t index);

@@ -101,7 +101,7 @@ static int picture_write(const struct hk_batch *batch, const struct hk_scene *sc
 	struct hk_rows rows = {.rows = NULL};
 
 	if (batch->json) {
-		return hk_report_write_json(snapshot->report, stdout);
+		return hk_report_write_json(snapshot->report, NULL, stdout);
 	}
 	/* A job that ended, or that no collector follows, has no present rates: show those of its
 	 * life. */

@@ -191,7 +191,7 @@ int hk_jobdir_report(const Hk__Snapshot *snapshot)
 	}
 	r = file_begin(snapshot->job->directory, "report.json", path, &file);
 	if (r == 0) {
-		r = file_end(file, "report.json", path, hk_report_write_json(report, file));
+		r = file_end(file, "report.json", path, hk_report_write_json(report, NULL, file));
 	}
 	if (r == 0) {
 		r = file_begin(snapshot->job->directory, "summary.txt", path, &file);

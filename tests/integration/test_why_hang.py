@@ -29,6 +29,7 @@ NAMED_WITHIN_S = 15
 PLACES = {"read": "fault_read", "loop": "fault_loop", "sleep": "fault_sleep", "lock": "fault_lock", "other": "fault_other",
           "receive": "fault_receive", "finalize": "fault_finalize", "poll": "fault_poll", "skip": "main"}
 PYTHON_HANG = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "workloads", "python_hang.py"))
+PYTHON_LEAVES = PYTHON_HANG.replace("python_hang", "python_leaves")
 PYTHON_LATE = 2
 
 
@@ -140,24 +141,41 @@ def death(run):
     expect("its last calls", re.findall(r"(?:last calls:|then) (\S+) at ", lines), ["MPI_Sendrecv", "MPI_Allreduce", "MPI_Sendrecv", "MPI_Allreduce", "MPI_Sendrecv"])
 
 
-def without_calls(run):
-    """A hang without calls that ranks join is found by stacks, although every rank has a thread that is blocked in a call."""
-    job = subprocess.Popen([run.binary("hookcli"), "run", "-q", "--job", "python", "--", sys.executable, PYTHON_HANG, str(PYTHON_LATE)],
+def stuck(run, name, script, *arguments):
+    """What is said about progress of a job of Python without MPI, which is ended then."""
+    job = subprocess.Popen([run.binary("hookcli"), "run", "-q", "--job", name, "--", sys.executable, script, *arguments],
                            env=run.environment(), cwd=run.directory, stdin=subprocess.DEVNULL, start_new_session=True)
 
     def finding():
-        done = run.cli("why", "python", "--json", check=False)
+        done = run.cli("why", name, "--json", check=False)
         findings = json.loads(done.stdout)["findings"] if done.returncode == 0 else []
         return next((one for one in findings if one["topic"] == "progress"), None)
 
     try:
-        found = wait_for("the hang without calls to be named", finding, NAMED_WITHIN_S * 10)
+        return wait_for(f"the hang of {name} to be named", finding, NAMED_WITHIN_S * 10)
     finally:
         os.killpg(job.pid, signal.SIGKILL)
         job.wait(TIMEOUT)
+
+
+def without_calls(run):
+    """A hang without calls that ranks join is found by stacks, although every rank has a thread that is blocked in a call."""
+    found = stuck(run, "python", PYTHON_HANG, str(PYTHON_LATE))
     expect("kind and ranks without calls", (found["kind"], found["ranks"]), ("hang", [PYTHON_LATE]))
     expect_true(f"where the others wait: {found['evidence']}", "ranks 0,1,3 wait in reduce (python_hang.py:" in found["evidence"])
     expect_true(f"its place: {found['stack']}", any(frame.startswith("load (python_hang.py:") for frame in found["stack"]))
+
+
+def leaves(run):
+    """A rank that ends with status 0 is named: by those that fail without it, and by those that wait for it."""
+    run.cli("run", "-q", "--job", "left", "--", sys.executable, PYTHON_LEAVES, "fail", "3", check=False)
+    found = json.loads(run.cli("why", "left", "--json").stdout)["findings"][0]
+    expect("kind and rank that left", (found["kind"], found["ranks"]), ("early-exit", [3]))
+    expect_true(f"what is said: {found['evidence']}", re.fullmatch(r"rank 3 ended \(status 0\) at .*; ranks 0-2 failed without it, from .*", found["evidence"]))
+    found = stuck(run, "waits", PYTHON_LEAVES, "wait", "1")
+    expect("kind and rank that others wait for", (found["kind"], found["ranks"]), ("early-exit", [1]))
+    expect_true(f"what is said: {found['evidence']}",
+                re.fullmatch(r"rank 1 ended \(status 0\) at .*; ranks 0,2,3 wait for it in reduce \(python_leaves.py:\d+\)", found["evidence"]))
 
 
 def test(run, seeds=None):
@@ -176,6 +194,7 @@ def test(run, seeds=None):
         expect_true(f"{job.fault}: its stack stays: {kept}", job.fault == "stop" or any(PLACES[job.fault] in one["stack"] for one in kept))
         expect_true(f"no rank is said to have died of itself, where all were ended: {text}", not re.search(r"rank \d+ (was killed|ended)", text))
     without_calls(run)
+    leaves(run)
     death(run)
     run.cli("run", "-q", "--job", "well", "--", "mpirun", "-n", "2", run.workload("mpi_hang"), "read", "9", "9")
     done = run.cli("why", "well", "--fail-on", "low", check=False)

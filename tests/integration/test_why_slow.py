@@ -126,11 +126,23 @@ def check_finding(run, job):
     details = "\n".join(finding["details"])
     expect_true(f"numbers: {details}", "not waiting for others, rank" in details and "; the other rank " in details)
     expect_true("costs", finding["cost_ns"] > 0)
-    expect_true(f"advice: {finding['advice']}", "report --by step" in finding["advice"])
+    expect_true(f"advice: {finding['advice']}", re.search(r"report \S+ --by step", finding["advice"]))
     if finding["confidence"] != "low":
         expect_true(f"its cause: {details}", "its own computation, in no recorded call" in details)
     text = run.cli("why", job.path).stdout
     expect_true(f"in the text: {text}", f"rank {job.slow[0]} is slow: its own part of each step takes" in " ".join(text.split()))
+
+
+def check_everywhere(run, job):
+    """The summary, the page and the report's JSON have what why has."""
+    wanted = [one["evidence"] for one in json.loads(run.cli("why", job.path, "--json").stdout)["findings"] if one["weight"] == "finding"]
+    listed = [one["evidence"] for one in json.loads(run.cli("report", job.path, "--format", "json").stdout)["findings"] if one["weight"] == "finding"]
+    expect("findings in JSON", listed, wanted)
+    summary = run.cli("report", job.path).stdout
+    page = run.cli("report", job.path, "--format", "html").stdout
+    for text in wanted:
+        expect_true(f"{text!r} in the summary: {summary}", f"! {text}\n" in summary)
+        expect_true(f"{text!r} in the page", json.dumps(text, ensure_ascii=False)[1:-1] in page)
 
 
 def test_short(run):
@@ -138,6 +150,7 @@ def test_short(run):
     if one:
         check_finding(run, one)
         check_table(run, one)
+        check_everywhere(run, one)
     judged(run, "all", 2, "all", 150, 50, 100)
     judged(run, "none", 2, "none", 0, 0, 200)
     judged(run, "four", 4, 2, 200, 100, 300)

@@ -10,10 +10,14 @@
 #include "report/findings/standing.h"
 #include "text/name.h"
 #include "text/quantity.h"
+#include "text/ranks.h"
 
 #define NAME_COLUMNS 48
 #define OPEN_MOST 4u	/* open calls with a line each */
 #define TOGETHER_NS 1e9 /* ranks that end within this time were ended together */
+#define LEFT_NS 6e10	/* most time between a rank that leaves and others that fail */
+#define RANKS_BYTES 96
+#define RANKS_NAMED 64u
 
 /* Returns whether RANK ended in a way that a program does not choose. In a job of several ranks a
  * status other than 0 ends the others too, so it counts there. */
@@ -196,12 +200,104 @@ static void memory_add(struct hk_findings *findings, const struct hk_report *rep
 	}
 }
 
+/* ---- a rank that leaves the job ---- */
+
+/* Ranks that ended with status 0 before the first one of all others failed. */
+struct leave {
+	size_t left, failed;
+	const struct hk_report_rank *last_left, *first_failed;
+};
+
+static bool has_left(const struct hk_report_rank *rank)
+{
+	return !rank->running && strcmp(rank->exit.kind, "exited") == 0 && rank->exit.have_code &&
+	       rank->exit.code == 0;
+}
+
+/* Returns whether few ranks left and all others failed soon after, as those of gloo do when the
+ * connection to a rank ends. */
+static bool leave_find(const struct hk_report *report, struct leave *ret_leave)
+{
+	struct leave leave = {0};
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		const struct hk_report_rank *rank = &report->ranks[i];
+		if (has_left(rank)) {
+			leave.left++;
+			leave.last_left = !leave.last_left || rank->end_ns > leave.last_left->end_ns
+					      ? rank
+					      : leave.last_left;
+		} else if (is_death(report, rank)) {
+			leave.failed++;
+			leave.first_failed =
+			    !leave.first_failed || rank->end_ns < leave.first_failed->end_ns
+				? rank
+				: leave.first_failed;
+		}
+	}
+	*ret_leave = leave;
+	if (leave.left == 0 || leave.failed == 0 ||
+	    leave.left + leave.failed < report->rank_count) {
+		return false;
+	}
+	double later_ns = (double)leave.first_failed->end_ns - (double)leave.last_left->end_ns;
+	double most_ns = leave.left < leave.failed ? LEFT_NS : TOGETHER_NS;
+	return sign_of(report, leave.first_failed) == SIGN_STATUS && leave.left <= leave.failed &&
+	       later_ns >= 0 && later_ns <= most_ns;
+}
+
+static void ranks_text(const struct hk_report *report, bool left, char text[RANKS_BYTES])
+{
+	int32_t ranks[RANKS_NAMED];
+	size_t count = 0;
+
+	for (size_t i = 0; i < report->rank_count && count < RANKS_NAMED; i++) {
+		if (has_left(&report->ranks[i]) == left) {
+			ranks[count++] = report->ranks[i].rank;
+		}
+	}
+	hk_ranks_print(text, RANKS_BYTES, ranks, count);
+}
+
+static void leave_add(struct hk_findings *findings, const struct hk_report *report,
+		      const struct leave *leave)
+{
+	char left[RANKS_BYTES], failed[RANKS_BYTES], when[HK_QUANTITY_BYTES];
+	char later[HK_QUANTITY_BYTES];
+	double later_ns = (double)leave->first_failed->end_ns - (double)leave->last_left->end_ns;
+
+	ranks_text(report, true, left);
+	ranks_text(report, false, failed);
+	hk_finding_add(
+	    findings, HK_TOPIC_PROGRESS, HK_WEIGHT_FINDING,
+	    "rank%s %s ended (status 0) at %s; rank%s %s failed without it, from %s later "
+	    "on",
+	    leave->left == 1 ? "" : "s", left,
+	    hk_quantity_time(when, (double)leave->last_left->end_ns), leave->failed == 1 ? "" : "s",
+	    failed, hk_quantity_time(later, later_ns));
+	hk_finding_classify(findings, "early-exit", HK_CONFIDENCE_MEDIUM, 0);
+	for (size_t i = 0; i < report->rank_count; i++) {
+		if (has_left(&report->ranks[i])) {
+			hk_finding_about_rank(findings, report->ranks[i].rank);
+		}
+	}
+	hk_finding_evidence(findings,
+			    "rank %" PRId32 " was the first to fail, with status %" PRId32,
+			    leave->first_failed->rank, leave->first_failed->exit.code);
+	hk_finding_advise(findings, "hookcli log --ranks %s | tail shows its last calls", left);
+}
+
 void hk_death_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	const struct hk_report_rank *first = NULL;
 	char end[64], when[HK_QUANTITY_BYTES], others[64] = "";
 	size_t count = 0;
+	struct leave leave;
 
+	if (leave_find(report, &leave)) {
+		leave_add(findings, report, &leave);
+		return;
+	}
 	for (size_t i = 0; i < report->rank_count; i++) {
 		const struct hk_report_rank *rank = &report->ranks[i];
 		if (is_death(report, rank)) {

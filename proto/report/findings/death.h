@@ -6,7 +6,8 @@
 
 #include "report/finding/finding.h"
 
-/* Adds at most one finding, of kind "death". */
+/* Adds at most one finding: of kind "death", or "early-exit" if ranks ended with status 0 and all
+ * others failed soon after. */
 void hk_death_add(struct hk_findings *findings, const struct hk_report *report);
 
 #endif

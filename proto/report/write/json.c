@@ -409,27 +409,37 @@ static int members(const struct hk_report *report, FILE *output, size_t limit, b
 	return r == 0 && !ferror(output) ? 0 : -EIO;
 }
 
-static int findings(const struct hk_report *report, FILE *output)
+static int findings_write(const struct hk_report *report, const struct hk_findings *findings,
+			  FILE *output)
 {
 	struct hk_json json = {.output = output};
-	struct hk_findings findings;
-	int r = hk_findings_init(&findings, report);
 
-	if (r < 0) {
-		return r;
-	}
 	fputs(",\n\"findings\": [", output);
-	hk_findings_write_json(&findings, report, true, &json);
+	hk_findings_write_json(findings, report, true, &json);
 	fputc(']', output);
-	hk_findings_fini(&findings);
 	return ferror(output) ? -EIO : 0;
 }
 
-int hk_report_write_json(const struct hk_report *report, FILE *output)
+static int own_findings_write(const struct hk_report *report, FILE *output)
+{
+	struct hk_findings findings;
+	int r = hk_findings_init(&findings, report);
+
+	if (r == 0) {
+		r = findings_write(report, &findings, output);
+		hk_findings_fini(&findings);
+	}
+	return r;
+}
+
+int hk_report_write_json(const struct hk_report *report, const struct hk_findings *findings,
+			 FILE *output)
 {
 	fputc('{', output);
 	int r = members(report, output, SIZE_MAX, true);
-	r = r ? r : findings(report, output);
+	r = r	       ? r
+	    : findings ? findings_write(report, findings, output)
+		       : own_findings_write(report, output);
 	fputs("}\n", output);
 	return r == 0 && !ferror(output) ? 0 : -EIO;
 }

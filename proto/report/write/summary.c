@@ -114,18 +114,27 @@ static void totals_write(const struct summary *summary)
 	fputc('\n', summary->output);
 }
 
+static void findings_list(const struct hk_findings *findings, FILE *output)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		if (findings->list[i].weight != HK_WEIGHT_FACT) {
+			fprintf(output, "! %s\n", findings->list[i].text);
+		}
+	}
+}
+
 /* Writes warnings and findings, without plain facts. */
 static int findings_write(const struct summary *summary)
 {
 	struct hk_findings findings;
-	int r = hk_findings_init(&findings, summary->report);
 
-	for (size_t i = 0; r == 0 && i < findings.count; i++) {
-		if (findings.list[i].weight != HK_WEIGHT_FACT) {
-			fprintf(summary->output, "! %s\n", findings.list[i].text);
-		}
+	if (summary->style->findings) {
+		findings_list(summary->style->findings, summary->output);
+		return 0;
 	}
+	int r = hk_findings_init(&findings, summary->report);
 	if (r == 0) {
+		findings_list(&findings, summary->output);
 		hk_findings_fini(&findings);
 	}
 	return r;

@@ -10,16 +10,20 @@
 
 #include "report/model/report.h"
 
+struct hk_findings;
+
 struct hk_report_style {
-	bool colour;	   /* escape codes for emphasis */
-	unsigned columns;  /* most characters of a line of findings; 0: 100; at least 60 */
-	unsigned rows;	   /* most rows of the summary's call table; 0: 12 */
+	bool colour;	  /* escape codes for emphasis */
+	unsigned columns; /* most characters of a line of findings; 0: 100; at least 60 */
+	unsigned rows;	  /* most rows of the summary's call table; 0: 12 */
+	const struct hk_findings *findings; /* of the summary; NULL: those of the report alone */
 	const char *files; /* the job directory as the user would type it; NULL: job.directory */
 };
 
-/* Write the report to OUTPUT: as documented JSON, or as a summary of one screen. Return 0 or -EIO;
- * the summary also -ENOMEM. */
-int hk_report_write_json(const struct hk_report *report, FILE *output);
+/* Write the report to OUTPUT: as documented JSON, or as a summary of one screen. FINDINGS may be
+ * NULL, as in the style. Return 0, -EIO or -ENOMEM. */
+int hk_report_write_json(const struct hk_report *report, const struct hk_findings *findings,
+			 FILE *output);
 int hk_report_write_summary(const struct hk_report *report, FILE *output,
 			    const struct hk_report_style *style);
 /* Writes the members of the JSON contract without the tables of calls and memory and without the

@@ -137,6 +137,33 @@ static void test_a_short_wait_is_no_hang(void **state)
 	expect(&maker, "");
 }
 
+static void test_a_rank_that_leaves_is_named_and_not_those_that_fail(void **state)
+{
+	struct maker maker;
+	(void)state;
+	fill(&maker, 4);
+	end(&maker, 3, HK__EXIT_KIND__EXIT_EXITED, 0, 12);
+	for (int rank = 0; rank < 3; rank++) {
+		end(&maker, rank, HK__EXIT_KIND__EXIT_EXITED, 1, 13);
+	}
+	expect(&maker,
+	       "medium early-exit [ 3 ] rank 3 ended (status 0) at 12.0 s; ranks 0-2 failed "
+	       "without it, from 1.00 s later on\nrank 0 was the first to fail, with status 1");
+	/* Most were done, and one failed. */
+	fill(&maker, 4);
+	for (int rank = 0; rank < 3; rank++) {
+		end(&maker, rank, HK__EXIT_KIND__EXIT_EXITED, 0, 12);
+	}
+	end(&maker, 3, HK__EXIT_KIND__EXIT_EXITED, 1, 13);
+	expect(&maker, "high death [ 3 ] rank 3 ended with status 1 at 13.0 s");
+	/* It left after the first one had failed. */
+	fill(&maker, 3);
+	end(&maker, 0, HK__EXIT_KIND__EXIT_EXITED, 1, 12);
+	end(&maker, 1, HK__EXIT_KIND__EXIT_EXITED, 1, 14);
+	end(&maker, 2, HK__EXIT_KIND__EXIT_EXITED, 0, 13);
+	expect(&maker, "death [ 0 ]");
+}
+
 /* The first fact of kind HK_NO_PROGRESS, or "". */
 static char *stopped(struct maker *maker)
 {
@@ -432,6 +459,7 @@ int main(void)
 	    cmocka_unit_test(test_a_rank_without_an_open_call_is_named),
 	    cmocka_unit_test(test_a_short_wait_is_no_hang),
 	    cmocka_unit_test(test_a_wait_that_may_become_a_hang_is_a_fact),
+	    cmocka_unit_test(test_a_rank_that_leaves_is_named_and_not_those_that_fail),
 	    cmocka_unit_test(test_a_hang_keeps_the_stack_that_was_seen),
 	    cmocka_unit_test(test_ranks_that_still_exchange_messages_are_no_hang),
 	    cmocka_unit_test(test_a_rank_that_polls_alone_is_awaited),

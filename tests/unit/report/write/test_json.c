@@ -45,7 +45,7 @@ static json_t *make(struct maker *maker)
 	FILE *output = open_memstream(&text, &size);
 
 	assert_int_equal(hk_report_new(maker_snapshot(maker), &report), 0);
-	assert_int_equal(hk_report_write_json(report, output), 0);
+	assert_int_equal(hk_report_write_json(report, NULL, output), 0);
 	fclose(output);
 	json_error_t error;
 	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
