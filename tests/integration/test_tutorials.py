@@ -45,7 +45,9 @@ def walk(run, path, directory):
     if not os.path.exists(run.path("bin")):
         os.mkdir(run.path("bin"))
         os.symlink(sys.executable, run.path("bin", "python3"))
-    environment = {"PATH": ":".join([run.path("bin"), *programs, os.environ["PATH"]]), "PYTHONPATH": os.path.join(run.build, "python")}
+    environment = {"PATH": ":".join([run.path("bin"), *programs, os.environ["PATH"]]), "PYTHONPATH": os.path.join(run.build, "python"),
+                   # The simulated CUDA runtime: no device is needed.
+                   **dict.fromkeys(("LIBRARY_PATH", "LD_LIBRARY_PATH"), run.workload("simcuda"))}
     with open(path, encoding="utf-8") as stream:
         blocks = BLOCK.findall(stream.read())
     shown = ""
@@ -61,7 +63,7 @@ def walk(run, path, directory):
 
 def test(run: Run):
     tutorials = sorted(glob.glob(os.path.join(TUTORIALS, "[a-z]*.md")))
-    expect_true("tutorials", len(tutorials) == 4)
+    expect_true("tutorials", len(tutorials) == 5)
     for path in tutorials:
         with open(path, encoding="utf-8") as stream:
             expect_true(f"{path}: blocks", len(BLOCK.findall(stream.read())) >= 2)

@@ -40,13 +40,9 @@ static bool is_wait(const struct hk_report_call *call)
 	return is_one_of(call->function, names, sizeof(names) / sizeof(names[0]));
 }
 
-/* Whether CALL is in a domain in which a rank waits for other ranks or for a device. */
 static bool is_joint(const struct hk_report_call *call)
 {
-	static const char *const domains[] = {"mpi",  "nccl", "rccl", "hccl", "bkcl",
-					      "cuda", "hip",  "acl",  "xpu"};
-
-	return is_one_of(call->domain, domains, sizeof(domains) / sizeof(domains[0]));
+	return hk_domain_is_joint(call->domain);
 }
 
 /* Whether CALL is the Python function that returns the next batch of a data loader. */

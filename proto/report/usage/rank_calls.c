@@ -4,6 +4,19 @@
 
 #include "report/model/lookup.h"
 
+bool hk_domain_is_joint(const char *domain)
+{
+	static const char *const domains[] = {"mpi",  "nccl", "rccl", "hccl", "bkcl",
+					      "cuda", "hip",  "acl",  "xpu"};
+
+	for (size_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++) {
+		if (strcmp(domain, domains[i]) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 struct hk_rank_calls hk_rank_calls_sum(const struct hk_report *report, int32_t rank,
 				       hk_call_wanted_fn *wanted)
 {

@@ -7,6 +7,9 @@
 
 #include "report/model/report.h"
 
+/* Returns whether ranks wait for each other, or for a device, in calls of DOMAIN. */
+bool hk_domain_is_joint(const char *domain);
+
 typedef bool hk_call_wanted_fn(const struct hk_report_call *call);
 
 struct hk_rank_calls {

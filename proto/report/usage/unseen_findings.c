@@ -38,15 +38,15 @@ static bool is_sleep(const char *function)
 	       strcmp(function, "sleep") == 0;
 }
 
-/* Returns how long MPI was in functions that it called: it sleeps while it waits for other ranks.
- */
-static double below_mpi(const struct hk_groups *groups)
+/* Returns how long the libraries of MPI and of devices were in functions that they called: they may
+ * sleep while they wait for other ranks or for a device. */
+static double below_joint(const struct hk_groups *groups)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct hk_group *group = &groups->groups[i];
-		if (strcmp(group->role, "main") == 0 && strcmp(group->domain, "mpi") == 0) {
+		if (strcmp(group->role, "main") == 0 && hk_domain_is_joint(group->domain)) {
 			sum += (double)group->numbers.outermost_ns - (double)group->numbers.self_ns;
 		}
 	}
@@ -57,14 +57,14 @@ static double below_mpi(const struct hk_groups *groups)
 static void sleep_add(const struct hk_report *report, const struct hk_groups *groups,
 		      struct hk_findings *findings)
 {
-	double wall_ns = hk_report_wall_ns(report), of_mpi_ns = below_mpi(groups);
+	double wall_ns = hk_report_wall_ns(report), joint_ns = below_joint(groups);
 	char name[HK_NAME_BYTES(NAME_COLUMNS)], time[HK_QUANTITY_BYTES];
 
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct hk_group *group = &groups->groups[i];
 		double ns = (double)group->numbers.total_ns;
 		if (strcmp(group->role, "main") != 0 || strcmp(group->domain, "wait") != 0 ||
-		    !is_sleep(group->function) || ns - of_mpi_ns < SLEEP_SHARE * wall_ns) {
+		    !is_sleep(group->function) || ns - joint_ns < SLEEP_SHARE * wall_ns) {
 			continue;
 		}
 		hk_name_print(name, NAME_COLUMNS, group->function);
