@@ -25,6 +25,7 @@ PROTO = {
     "report": {"base", "ring", "hooks", "sketch", "text", "wire"},
     "timeline": {"base", "hooks", "chunk", "report", "text", "wire"},
     "settings": {"base"},
+    "trigger": {"hooks", "settings", "text", "wire"},
 }
 PROGRAMS = {
     "agent": {"base", "ring", "hooks", "tensor", "dump"},
