@@ -112,14 +112,25 @@ uint8_t hk_rules_level(const char *provider, const char *function, uint8_t level
 		       uint32_t *stack_rate)
 {
 	const struct published *published = atomic_load_explicit(&in_force, memory_order_acquire);
+	const struct hk_rule *raising = NULL;
 	for (uint32_t i = published->count; i > 0; i--) {
 		const struct hk_rule *rule = &published->rules[i - 1];
-		if (hk_pattern_match_function(rule->pattern, provider, function)) {
-			level = rule->level;
-			*pinned = 1;
-			*stack_rate = rule->stack_rate;
-			break;
+		if (!hk_pattern_match_function(rule->pattern, provider, function)) {
+			continue;
 		}
+		if (rule->raise) {
+			raising = raising ? raising : rule;
+			continue;
+		}
+		level = rule->level;
+		*pinned = 1;
+		*stack_rate = rule->stack_rate;
+		break;
+	}
+	if (raising && level != HK_LEVEL_OFF) {
+		*pinned = 1;
+		*stack_rate = raising->level > level ? raising->stack_rate : *stack_rate;
+		level = raising->level > level ? raising->level : level;
 	}
 	return published->flags & HK_SEGMENT_OFF ? (uint8_t)HK_LEVEL_OFF : level;
 }

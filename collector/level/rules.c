@@ -35,7 +35,8 @@ struct rules {
 
 static bool same_subject(const Hk__Rule *a, const Hk__Rule *b)
 {
-	if (strcmp(a->pattern, b->pattern) != 0 || a->n_ranks != b->n_ranks) {
+	if (strcmp(a->pattern, b->pattern) != 0 || a->n_ranks != b->n_ranks ||
+	    a->raise != b->raise) {
 		return false;
 	}
 	for (size_t i = 0; i < a->n_ranks; i++) {
@@ -174,6 +175,7 @@ void hk_rules_publish(struct hk_process *process)
 		if (valid(rule) && concerns(rule, process->state->rank)) {
 			memcpy(rules[count].pattern, rule->pattern, strlen(rule->pattern));
 			rules[count].stack_rate = rule->stack_rate;
+			rules[count].raise = rule->raise;
 			rules[count++].level = (uint8_t)rule->level;
 		}
 	}
@@ -324,4 +326,19 @@ void hk_rules_expire(struct hk_collector *collector)
 		hk_info("levels back job=%s", state->id);
 		tell_all(job);
 	}
+}
+
+int hk_rules_raise(struct hk_job *job, uint32_t level, uint64_t for_ns)
+{
+	Hk__Rule rule = HK__RULE__INIT, *list[] = {&rule};
+	Hk__ControlRequest request = HK__CONTROL_REQUEST__INIT;
+	Hk__ControlReply reply = HK__CONTROL_REPLY__INIT;
+	char everything[] = "*";
+	rule.pattern = everything;
+	rule.level = level;
+	rule.raise = true;
+	request.rules = list;
+	request.n_rules = 1;
+	request.for_ns = for_ns;
+	return hk_rules_change(job, &request, &reply);
 }

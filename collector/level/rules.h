@@ -20,6 +20,11 @@ struct hk_process;
 int hk_rules_change(struct hk_job *job, const Hk__ControlRequest *request,
 		    Hk__ControlReply *ret_reply);
 
+/* Raises the levels of all functions to LEVEL for FOR_NS, but for those that are off; then they are
+ * again what the other rules and the governor make them. A second call replaces the first. Returns
+ * as hk_rules_change. */
+int hk_rules_raise(struct hk_job *job, uint32_t level, uint64_t for_ns);
+
 /* Replaces the rules by the root's. Their times are on the root's clock, which is AHEAD_NS ahead of
  * this node's. Returns 0, -EINVAL if agents would refuse them, or -ENOMEM. A failure changes
  * nothing. */

@@ -122,9 +122,9 @@ static_assert(sizeof(struct hk_coverage) == 128, "coverage");
 struct hk_rule {
 	char pattern[HK_RULE_PATTERN_BYTES];
 	uint8_t level; /* enum hk_level; 0 = unused rule */
-	uint8_t reserved[3];
-	uint32_t stack_rate; /* stacks that a site keeps a second at level record+stack, 0: all;
-				since 1.4 */
+	uint8_t raise; /* 1: only raises lower levels other than off; since 1.5 */
+	uint8_t reserved[2];
+	uint32_t stack_rate; /* stacks kept a second at level record+stack, 0: all; since 1.4 */
 };
 static_assert(sizeof(struct hk_rule) == 128, "rule");
 static_assert(offsetof(struct hk_rule, stack_rate) == 124, "1.3 reserved it");
