@@ -40,6 +40,7 @@
 #include "collector/spool/drain.h"
 #include "collector/spool/retention.h"
 #include "collector/stack/survey.h"
+#include "collector/trigger/trigger.h"
 
 #define MS_NS 1000000u
 #define PASS_BUSY_NS (10u * MS_NS)
@@ -403,6 +404,7 @@ static void step(struct loop *loop)
 	bool passes = now >= loop->next_pass_ns;
 	if (passes) {
 		pass(loop, now);
+		hk_triggers_run(collector, now);
 		loop->next_pass_ns = pass_after(loop, now);
 	}
 	if (passes || loop->fds[5].revents != 0) {

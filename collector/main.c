@@ -38,6 +38,7 @@
 #include "collector/stack/unwind.h"
 #include "collector/symbol/cuda_inside.h"
 #include "collector/symbol/symbol_reader.h"
+#include "collector/trigger/trigger.h"
 
 #define PROGRAM "hookcollector"
 #define CALIBRATION_NS 50000000u
@@ -174,6 +175,7 @@ static int start(struct hk_collector *collector)
 	if (r < 0) {
 		return r;
 	}
+	hk_job_observe(collector, hk_triggers_observe);
 	hk_discovery_open(collector);
 	if (collector->options.upstream) {
 		r = hk_leaf_open(collector, &collector->leaf);

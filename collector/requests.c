@@ -7,10 +7,10 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "collector/control.h"
 #include "collector/http/http.h"
 #include "collector/job/disk_reserve.h"
 #include "collector/left_out.h"
-#include "collector/level/rules.h"
 #include "collector/lifecycle/discovery.h"
 #include "collector/lifecycle/job_close.h"
 #include "collector/lifecycle/job_list.h"
@@ -35,6 +35,7 @@
 #include "collector/process/process_state.h"
 #include "collector/server/rejections.h"
 #include "collector/server/server.h"
+#include "collector/trigger/trigger.h"
 #include "report/build/rollup.h"
 #include "wire/message.h"
 #include "wire/sites.h"
@@ -291,6 +292,7 @@ static int answer_open(struct hk_collector *collector, Hk__Request *request, str
 		}
 		job->changed = true;
 	}
+	hk_triggers_adopt(job, wanted->triggers);
 	answer->response.job = job->state;
 	return 1;
 }
@@ -375,43 +377,17 @@ static int answer_close(struct hk_collector *collector, Hk__Request *request, st
 static int answer_control(struct hk_collector *collector, Hk__Request *request,
 			  struct answer *answer)
 {
-	const Hk__ControlRequest *wanted = request->control;
 	struct hk_job *job;
-	struct hk_process *process;
-	if (select_job(collector, wanted->job, answer, &job) > 0) {
+	char text[HK_CONTROL_TEXT_BYTES];
+	if (select_job(collector, request->control->job, answer, &job) > 0) {
 		return 1;
 	}
 	answer->response.job = job->state;
-	if (wanted->n_rules == 0 && wanted->tracing == HK__TRACING__TRACING_KEEP) {
-		return 1; /* the request only asks for the rules in force */
-	}
-	if (job->state->closed) {
-		return fail(answer, -ENOENT, "job %s has ended", job->state->id);
-	}
-	/* The job's processes may be too new to be attached yet. */
-	hk_discovery_run(collector);
-	DL_FOREACH (job->processes, process) {
-		if (process->segment) {
-			hk_state_refresh(collector, process, false);
-		}
-	}
-	hk__control_reply__init(&answer->control);
-	int r = hk_rules_change(job, wanted, &answer->control);
-	if (r == -ENOSPC) {
-		return fail(answer, r,
-			    "job %s has as many rules as an agent takes: hookcli ctl reset",
-			    job->state->id);
-	}
+	int r = hk_control(collector, job, request->control, &answer->control, text);
 	if (r < 0) {
-		return fail(answer, r, "no such change: %s", strerror(-r));
+		return fail(answer, r, "%s", text);
 	}
-	/* Saved at once, because a collector that dies before the next save would lose the change.
-	 */
-	r = hk_job_save(collector, job);
-	if (r < 0) {
-		return fail(answer, r, "in force, but not saved: %s", strerror(-r));
-	}
-	answer->response.control = &answer->control;
+	answer->response.control = r > 0 ? &answer->control : NULL;
 	return 1;
 }
 

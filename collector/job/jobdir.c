@@ -15,6 +15,7 @@
 #include "report/build/build.h"
 #include "report/model/report.h"
 #include "report/write/write.h"
+#include "trigger/plan.h"
 
 #define SUFFIX_MAX 99999
 #define FORMAT_VERSION 1
@@ -169,6 +170,8 @@ int hk_jobdir_write(const Hk__Job *job, const char *host)
 	failed |= json_object_set_new(root, "world_size", json_integer(job->world_size));
 	failed |=
 	    json_object_set_new(root, "state", json_string(job->closed ? "closed" : "running"));
+	failed |= json_object_set_new(
+	    root, "triggers", json_integer(job->triggers ? (json_int_t)job->triggers->n_fired : 0));
 	failed |= json_object_set_new(root, "exit", json_text(job->exit));
 	int r = failed ? -ENOMEM : file_begin(job->directory, "job.json", path, &file);
 	if (r == 0) {
@@ -303,6 +306,16 @@ static bool is_ours(const char *name)
 	return ours;
 }
 
+/* Removes the directory NAME of a trigger, below PATH. */
+static void remove_trigger(const char *path, const char *name)
+{
+	char below[PATH_MAX];
+	int length = snprintf(below, sizeof(below), "%s/%s", path, name);
+	if (length > 0 && length < PATH_MAX) {
+		hk_jobdir_remove(below);
+	}
+}
+
 int hk_jobdir_remove(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -318,6 +331,9 @@ int hk_jobdir_remove(const char *path)
 	while ((entry = readdir(directory)) != NULL) {
 		if (is_ours(entry->d_name)) {
 			unlinkat(fd, entry->d_name, 0);
+		} else if (strncmp(entry->d_name, HK_TRIGGER_DIRECTORY,
+				   strlen(HK_TRIGGER_DIRECTORY)) == 0) {
+			remove_trigger(path, entry->d_name);
 		}
 	}
 	closedir(directory);

@@ -25,6 +25,7 @@
 #include "collector/model/process.h"
 #include "collector/model/remote.h"
 #include "collector/process/ancestry.h"
+#include "collector/trigger/trigger.h"
 #include "wire/change.h"
 #include "wire/columns.h"
 #include "wire/message.h"
@@ -92,6 +93,7 @@ static void take_job_facts(struct hk_job *job, const Hk__Job *part)
 		hk_field_set_string(&state->store_error, part->store_error);
 		job->changed = true;
 	}
+	hk_triggers_adopt(job, part->triggers ? part->triggers->plan : NULL);
 	/* The job's exit status is that of a node whose command failed, if there is one. */
 	if (part->have_exit && (!state->have_exit || state->exit_status == 0) &&
 	    (!state->have_exit || part->exit_status != 0)) {

@@ -19,7 +19,7 @@
 #include "wire/request.h"
 
 #define HK_COLLECTOR_SEGMENTS_MAX 4096u /* live at one time; more wait for room */
-#define HK_COLLECTOR_OBSERVERS 2u
+#define HK_COLLECTOR_OBSERVERS 3u
 #define HK_COLLECTOR_JOBS_MAX 256u /* closed ones kept in memory to be listed */
 
 struct hk_gather;

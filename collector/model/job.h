@@ -22,6 +22,7 @@ struct hk_outbox_job;
 struct hk_process;
 struct hk_statistics;
 struct hk_aggregate;
+struct hk_triggers;
 
 struct hk_job {
 	struct hk_job *prev, *next;   /* hk_collector::jobs */
@@ -56,6 +57,10 @@ struct hk_job {
 	uint64_t agreed;  /* number of the rows that were compared last: lifecycle/job_sum.c */
 	uint64_t beat_ns; /* monotonic: last beat, which shows other nodes that this one lives */
 	struct hk_aggregate *aggregate; /* of a closed one, for a while: metrics/page.h */
+	struct hk_triggers *triggers;	/* that watch it; NULL: none */
+	uint64_t held_from_ns; /* job clock: a trigger still copies chunks that ended since; 0: none
+				  does */
+	uint64_t held_ns;      /* time before a trigger that it wants to copy; 0: none */
 };
 
 enum hk_job_event {

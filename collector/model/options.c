@@ -75,6 +75,36 @@ static int take_keep(struct hk_collector_options *options, const char *value)
 	return hk_keep_parse(value, &options->keep);
 }
 
+static int take_trigger(struct hk_collector_options *options, const char *value)
+{
+	options->trigger_options.conditions = value;
+	return 0;
+}
+
+static int take_trigger_keep(struct hk_collector_options *options, const char *value)
+{
+	options->trigger_options.keep = value;
+	return 0;
+}
+
+static int take_trigger_for(struct hk_collector_options *options, const char *value)
+{
+	options->trigger_options.raise = value;
+	return 0;
+}
+
+static int take_trigger_level(struct hk_collector_options *options, const char *value)
+{
+	options->trigger_options.level = value;
+	return 0;
+}
+
+static int take_trigger_size(struct hk_collector_options *options, const char *value)
+{
+	options->trigger_options.size = value;
+	return 0;
+}
+
 static int take_keep_store(struct hk_collector_options *options, const char *value)
 {
 	int r = hk_keep_parse_bytes(value, &options->keep_store);
@@ -166,6 +196,19 @@ static const struct definition definitions[] = {
      "Keep the newest records of each job: so many bytes, a number with K, M or G, of the last so "
      "many seconds, a number with s, or all (default 10G)",
      take_keep, "all, a number of seconds with s, or a number with K, M or G"},
+    {"trigger", 't', "CONDITION",
+     "Keep the records around the moment when CONDITION comes true: 'MPI_* p99>10ms', 'error', "
+     "'step>1.5x', 'finding=late-rank', 'signal'; repeats",
+     take_trigger, "a condition"},
+    {"trigger-keep", 0, "TIME", "Keep the last TIME before a trigger (default 10s)",
+     take_trigger_keep, "seconds"},
+    {"trigger-for", 0, "TIME", "Keep and raise levels for TIME after a trigger (default 5s)",
+     take_trigger_for, "seconds"},
+    {"trigger-level", 0, "LEVEL",
+     "Raise levels to LEVEL after a trigger: record (default), record+args, record+stack or off",
+     take_trigger_level, "a level"},
+    {"trigger-size", 0, "SIZE", "Keep at most SIZE bytes of a trigger (default 256M)",
+     take_trigger_size, "a size"},
     {"keep-store", 0, "SIZE",
      "Most bytes of all jobs in the store: the oldest finished ones are removed; all or a number "
      "with K, M or G (default a quarter of its file system)",
@@ -189,6 +232,7 @@ static const struct definition definitions[] = {
 struct command_line {
 	const char *values[COUNT]; /* NULL: not given */
 	const char *config;
+	char *triggers; /* owned: their list, if there are several */
 };
 
 #define KEY_BASE 0x100
@@ -197,6 +241,22 @@ struct command_line {
 static int key_of(size_t index)
 {
 	return definitions[index].letter ? definitions[index].letter : KEY_BASE + (int)index;
+}
+
+/* Stores VALUE of definition INDEX. The values of --trigger make a list. */
+static error_t take_value(struct command_line *line, size_t index, const char *value)
+{
+	char *list;
+	if (definitions[index].take != take_trigger || !line->values[index]) {
+		line->values[index] = value;
+		return 0;
+	}
+	if (asprintf(&list, "%s,%s", line->values[index], value) < 0) {
+		return ENOMEM;
+	}
+	free(line->triggers);
+	line->values[index] = line->triggers = list;
+	return 0;
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -212,8 +272,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 	}
 	for (size_t i = 0; i < COUNT; i++) {
 		if (key == key_of(i)) {
-			line->values[i] = argument ? argument : "1";
-			return 0;
+			return take_value(line, i, argument ? argument : "1");
 		}
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -316,6 +375,22 @@ static int take_all(struct hk_collector_options *options, const struct command_l
 	return 0;
 }
 
+/* Makes the plan of triggers. Exits after a message about a wrong one. Returns 0 or -ENOMEM. */
+static int take_triggers(struct hk_collector_options *options)
+{
+	char why[HK_PLAN_WHY_BYTES];
+	struct hk_plan *plan = malloc(sizeof(*plan));
+	if (!plan) {
+		return -ENOMEM;
+	}
+	if (hk_plan_parse(&options->trigger_options, plan, why) < 0) {
+		hk_error("%s", why);
+		exit(argp_err_exit_status);
+	}
+	options->triggers = plan;
+	return 0;
+}
+
 /* Reads the settings. CONFIG replaces the user's file, unless it is NULL. */
 static struct hk_settings *settings_read(const char *config)
 {
@@ -344,12 +419,14 @@ int hk_options_parse(int argc, char **argv, struct hk_collector_options *ret_opt
 		hk_warning("%s", complaint);
 	}
 	int r = take_all(ret_options, &line);
+	free(line.triggers);
 	if (r == 0 && ret_options->per_node && ret_options->upstream) {
 		hk_error(
 		    "--per-node and --upstream exclude each other: nodes meet in a shared store "
 		    "or at a root");
 		exit(argp_err_exit_status);
 	}
+	r = r < 0 ? r : take_triggers(ret_options);
 	if (ret_options->exit_with_job) {
 		/* A collector of one job ignores addresses in files, which are meant for the
 		 * machine's collector. */
@@ -365,6 +442,7 @@ int hk_options_parse(int argc, char **argv, struct hk_collector_options *ret_opt
 void hk_options_free(struct hk_collector_options *options)
 {
 	free(options->job_key_memory);
+	free(options->triggers);
 	hk_settings_free(options->settings);
 	*options = (struct hk_collector_options){0};
 }

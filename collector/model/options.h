@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "settings/keep.h"
+#include "trigger/plan.h"
 
 struct hk_settings;
 
@@ -28,6 +29,8 @@ struct hk_collector_options {
 	const char *tls_authorities; /* certificates of the authorities for peers, PEM */
 	uint64_t keep_store; /* bytes of all jobs in the store, 0: a part of its file system */
 	struct hk_keep keep; /* of one job's records */
+	struct hk_plan_options trigger_options;
+	struct hk_plan *triggers; /* of jobs without a plan of their own; owned */
 	enum hk_log_level log_level;
 	bool per_node; /* a directory of this node's own in each job's */
 	bool exit_with_job;

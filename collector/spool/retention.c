@@ -95,9 +95,9 @@ static int file_evict(const struct hk_collector *collector, struct hk_process *p
 
 /* ---- which is the oldest ---- */
 
-/* Returns the time of TICKS of PROCESS, ns since the Unix epoch on the job's clock. Without a map
- * of its node, the node's realtime clock is taken as it was when the process began. */
-static uint64_t job_ns(const struct hk_process *process, uint64_t ticks)
+/* Without a map of its node, the node's realtime clock is taken as it was when the process began.
+ */
+uint64_t hk_retention_unix_ns(const struct hk_process *process, uint64_t ticks)
 {
 	struct hk_report_map_memory memory = {0};
 	const Hk__Process *state = process->state;
@@ -120,11 +120,12 @@ static uint64_t job_ns(const struct hk_process *process, uint64_t ticks)
 static uint64_t time_of(const struct hk_process *process, const struct hk_chunk_header *header,
 			uint64_t now_ns)
 {
-	uint64_t ns = job_ns(process, header->max_end_ticks);
+	uint64_t ns = hk_retention_unix_ns(process, header->max_end_ticks);
 	if (header->records + header->long_records == 0) {
 		return 0;
 	}
-	return ns > now_ns + SECOND_NS ? job_ns(process, header->min_start_ticks) : ns;
+	return ns > now_ns + SECOND_NS ? hk_retention_unix_ns(process, header->min_start_ticks)
+				       : ns;
 }
 
 /* Sets `oldest_ns` of a process if it is not known. */
@@ -204,8 +205,13 @@ uint64_t hk_retention_held(const struct hk_job *job)
 static bool is_too_many(const struct slide *slide, uint64_t end_ns, bool last)
 {
 	const struct hk_keep *keep = &slide->collector->options.keep;
+	const struct hk_job *job = slide->job;
+	if (job->held_from_ns != 0 && end_ns >= job->held_from_ns) {
+		return false;
+	}
 	if (keep->ns != UINT64_MAX) {
-		return slide->now_ns > keep->ns && end_ns < slide->now_ns - keep->ns;
+		uint64_t ns = keep->ns > job->held_ns ? keep->ns : job->held_ns;
+		return slide->now_ns > ns && end_ns < slide->now_ns - ns;
 	}
 	return slide->held > keep->bytes && !last;
 }

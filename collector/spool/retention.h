@@ -30,6 +30,9 @@ void hk_retention_release(struct hk_collector *collector, struct hk_process *pro
  * file. Returns 0, or -errno if it cannot be read now. */
 int hk_retention_restore(struct hk_process *process);
 
+/* Returns the time of TICKS of PROCESS, ns since the Unix epoch on the job's clock. */
+uint64_t hk_retention_unix_ns(const struct hk_process *process, uint64_t ticks);
+
 /* Bytes that may be added to the chunks of JOB now. */
 uint64_t hk_retention_room(const struct hk_collector *collector, const struct hk_job *job);
 

@@ -1,0 +1,23 @@
+/* kept_job.h: the messages of a directory with the records that a trigger kept. No state. */
+#ifndef HK_COLLECTOR_TRIGGER_KEPT_JOB_H
+#define HK_COLLECTOR_TRIGGER_KEPT_JOB_H
+
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+struct hk_job;
+
+struct hk_kept_job {
+	const char *directory, *host;
+	Hk__Trigger *trigger;
+	/* Returns how many records of process UID are in the directory. */
+	uint64_t (*records)(const void *context, const uint8_t *uid);
+	const void *context;
+};
+
+/* Writes the job and its processes as they are now, ended, with the counts of records that are
+ * there, as files of KEPT's directory. Returns 0 or -errno. */
+int hk_kept_job_write(struct hk_job *job, const struct hk_kept_job *kept);
+
+#endif
