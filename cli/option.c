@@ -94,3 +94,8 @@ int64_t hk_option_time(struct argp_state *state, const char *name, const char *t
 	}
 	return ns;
 }
+
+uint32_t hk_option_trigger(struct argp_state *state, const char *number)
+{
+	return (uint32_t)hk_option_number(state, "trigger", number, 1);
+}

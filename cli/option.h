@@ -52,6 +52,9 @@ size_t hk_option_word(struct argp_state *state, const char *name, const char *(*
 unsigned long hk_option_number(struct argp_state *state, const char *name, const char *text,
 			       unsigned long least);
 
+/* Returns the number of a trigger, the value of --trigger. */
+uint32_t hk_option_trigger(struct argp_state *state, const char *number);
+
 /* Returns level number INDEX of --level, or NULL after the last. */
 const char *hk_option_level_word(size_t index);
 

@@ -44,6 +44,8 @@ static void take_word(struct arguments *arguments, struct argp_state *state, cha
 {
 	if (!*arguments->action) {
 		arguments->action = word;
+	} else if (is(arguments, "trigger")) {
+		hk_option_only(state, "job", word, &arguments->job);
 	} else if (!is(arguments, "level")) {
 		argp_error(state, "'%s' is too much after '%s'", word, arguments->action);
 	} else if (arguments->rule_count == HK_RULES_MAX) {
@@ -55,7 +57,7 @@ static void take_word(struct arguments *arguments, struct argp_state *state, cha
 
 static const char *action_word(size_t index)
 {
-	static const char *const actions[] = {"level", "off", "on", "reset", "show"};
+	static const char *const actions[] = {"level", "off", "on", "reset", "show", "trigger"};
 
 	return index < sizeof(actions) / sizeof(actions[0]) ? actions[index] : NULL;
 }
@@ -68,7 +70,7 @@ static void check(const struct arguments *arguments, struct argp_state *state)
 		known |= is(arguments, action_word(i));
 	}
 	if (!known) {
-		argp_error(state, "unknown action '%s': level, off, on, reset or show",
+		argp_error(state, "unknown action '%s': level, off, on, reset, show or trigger",
 			   arguments->action);
 	} else if (is(arguments, "level") && !arguments->rule_count) {
 		argp_error(state, "level needs PATTERN=LEVEL, for example 'libm.so*:*=count'");
@@ -117,7 +119,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .args_doc = "level PATTERN=LEVEL...\noff --all\non\nreset\n[show]",
+    .args_doc = "level PATTERN=LEVEL...\noff --all\non\nreset\n[show]\ntrigger [JOB]",
     .doc =
 	"Change what a running job leaves behind of its calls.\v"
 	"PATTERN is library:function, the library being the one that defines the function, or "
@@ -129,7 +131,9 @@ static const struct argp argp = {
 	"that start later, too.\n"
 	"off --all lets every call pass as if it were not hooked; on goes back to the levels "
 	"before. reset takes all rules away and switches on. show, which is the default, lists "
-	"the rules.",
+	"the rules.\n"
+	"trigger keeps the records around now of all ranks, as a condition of --trigger would: "
+	"hookcli report JOB --trigger N shows them.",
     .children = hk_option_children,
 };
 
@@ -211,6 +215,7 @@ static int change_init(struct change *change, struct arguments *arguments, const
 	if (is(arguments, "reset")) {
 		add_rule(change); /* an empty rule removes all rules */
 	}
+	control->trigger = is(arguments, "trigger");
 	if (is(arguments, "off")) {
 		control->tracing = HK__TRACING__TRACING_OFF;
 	} else if (is(arguments, "on") || is(arguments, "reset")) {
@@ -258,7 +263,7 @@ static int show(const Hk__Job *job, uint64_t now_ns)
 	for (size_t i = 0; i < job->n_rules; i++) {
 		hk_table_add(table, "%s", job->rules[i]->pattern);
 		hk_table_add(
-		    table, "%s",
+		    table, job->rules[i]->raise ? "%s or more" : "%s",
 		    hk_level_print(job->rules[i]->level, job->rules[i]->stack_rate, level));
 		ranks_add(table, job->rules[i]);
 		left_add(table, job->rules[i]->until_unix_ns, now_ns);
@@ -278,6 +283,21 @@ static int show(const Hk__Job *job, uint64_t now_ns)
 	return r == 0 && fflush(stdout) == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
 }
 
+static void tell_trigger(const Hk__Job *job, const Hk__Trigger *trigger)
+{
+	char before[HK_QUANTITY_BYTES], after[HK_QUANTITY_BYTES];
+	uint64_t from = trigger->from_unix_ns, at = trigger->at_unix_ns;
+
+	printf("trigger %" PRIu32 "%s: the %s before it and the %s after it go to %s/%s\n",
+	       trigger->number, trigger->prolonged ? ", prolonged" : "",
+	       hk_quantity_duration(before, at > from ? at - from : 0),
+	       hk_quantity_duration(after, trigger->until_unix_ns - at), job ? job->directory : "",
+	       trigger->directory);
+	if (*trigger->problem) {
+		hk_warning("%s", trigger->problem);
+	}
+}
+
 static int tell(const struct arguments *arguments, const Hk__Response *response, uint64_t now_ns)
 {
 	const Hk__ControlReply *control = response->control;
@@ -285,7 +305,9 @@ static int tell(const struct arguments *arguments, const Hk__Response *response,
 	if (!control) {
 		return response->job ? show(response->job, now_ns) : HK_EXIT_FAILED;
 	}
-	if (is(arguments, "level")) {
+	if (control->trigger) {
+		tell_trigger(response->job, control->trigger);
+	} else if (is(arguments, "level")) {
 		printf("%" PRIu32 " call site%s in %" PRIu32 " process%s\n", control->sites,
 		       control->sites == 1 ? "" : "s", control->processes,
 		       control->processes == 1 ? "" : "es");
@@ -342,6 +364,7 @@ static const struct hk_manual_values values[] = {{"", action_word}, {0}};
 
 static const char examples[] =
     "hookcli ctl level 'MPI_*=count' --for 1m\tOnly count MPI calls for a minute\n"
+    "hookcli ctl trigger\tKeep the last 10 s of all ranks, and the next 5 s\n"
     "hookcli ctl off --all\tStop tracing in all processes";
 
 const struct hk_command hk_command_ctl = {

@@ -75,11 +75,12 @@ static int write_json(const struct hk_job_list *list)
 		char *texts[4] = {hk_name_utf8(entry->id), hk_name_utf8(entry->state),
 				  hk_name_utf8(entry->command), hk_name_utf8(entry->directory)};
 		json_array_append_new(
-		    root, json_pack("{s:s?, s:s?, s:s?, s:s?, s:I, s:I, s:i, s:b}", "id", texts[0],
-				    "state", texts[1], "command", texts[2], "directory", texts[3],
-				    "start_unix_ns", (json_int_t)entry->start_unix_ns,
-				    "duration_ns", (json_int_t)entry->duration_ns, "world_size",
-				    (int)entry->world_size, "live", (int)entry->live));
+		    root,
+		    json_pack("{s:s?, s:s?, s:s?, s:s?, s:I, s:I, s:i, s:i, s:b}", "id", texts[0],
+			      "state", texts[1], "command", texts[2], "directory", texts[3],
+			      "start_unix_ns", (json_int_t)entry->start_unix_ns, "duration_ns",
+			      (json_int_t)entry->duration_ns, "world_size", (int)entry->world_size,
+			      "triggers", (int)entry->triggers, "live", (int)entry->live));
 		for (size_t t = 0; t < 4; t++) {
 			free(texts[t]);
 		}
@@ -92,8 +93,14 @@ static int write_json(const struct hk_job_list *list)
 
 static int write_table(const struct hk_job_list *list)
 {
-	struct hk_table *table =
-	    hk_table_new("<job:40|<state|>ranks|<started|>time|<command:40|<directory:80");
+	bool triggers = false;
+
+	for (size_t i = 0; i < list->count; i++) {
+		triggers |= list->entries[i].triggers > 0;
+	}
+	struct hk_table *table = hk_table_new(
+	    triggers ? "<job:40|<state|>ranks|<started|>time|>triggers|<command:40|<directory:80"
+		     : "<job:40|<state|>ranks|<started|>time|<command:40|<directory:80");
 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct hk_job_entry *entry = &list->entries[i];
@@ -110,6 +117,9 @@ static int write_table(const struct hk_job_list *list)
 		hk_table_add(table, "%s",
 			     entry->duration_ns ? hk_quantity_duration(duration, entry->duration_ns)
 						: "-");
+		if (triggers) {
+			hk_table_add(table, "%" PRIu32, entry->triggers);
+		}
 		hk_table_add(table, "%s", entry->command);
 		hk_table_add(table, "%s", entry->directory);
 	}

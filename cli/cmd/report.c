@@ -28,6 +28,7 @@
 #define OPTION_FORMAT 0x100
 #define OPTION_BY 0x101
 #define OPTION_FUNCTION 0x102
+#define OPTION_TRIGGER 0x103
 
 enum format {
 	FORMAT_SUMMARY,
@@ -59,6 +60,7 @@ static const char *const bys[BY_COUNT] = {"function", "rank",	"library", "host",
 
 struct arguments {
 	const char *job, *output, *function;
+	uint32_t trigger; /* whose records are shown; 0: the job's */
 	enum format format;
 	int by;
 };
@@ -79,6 +81,7 @@ static const struct argp_option options[] = {
      "where steps get slower",
      0},
     {"function", OPTION_FUNCTION, "GLOB", 0, "With --by stack: only calls of these functions", 0},
+    {"trigger", OPTION_TRIGGER, "N", 0, "Show the records that trigger N kept", 0},
     HK_OPTION_OUTPUT,
     {0},
 };
@@ -124,6 +127,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return -hk_settings_set(hk_command_settings(), "by", argument);
 	case OPTION_FUNCTION:
 		arguments->function = argument;
+		return 0;
+	case OPTION_TRIGGER:
+		arguments->trigger = hk_option_trigger(state, argument);
 		return 0;
 	case 'o':
 		arguments->output = argument;
@@ -396,7 +402,7 @@ static int run(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
 		return HK_EXIT_USAGE;
 	}
-	int code = hk_job_open(arguments.job, &job);
+	int code = hk_job_open_trigger(arguments.job, arguments.trigger, &job);
 	if (code != HK_EXIT_DONE) {
 		return code;
 	}
@@ -418,6 +424,7 @@ static int run(int argc, char **argv)
 static const struct hk_manual_values values[] = {{"format", format_word}, {"by", by_word}, {0}};
 
 static const char examples[] =
+    "hookcli report slow --trigger 1 --by step\tThe steps around trigger 1 of job slow\n"
     "hookcli report --by rank\tShow a table of ranks\n"
     "hookcli report --by delay\tShow what made the ranks late that others waited for\n"
     "hookcli report --by path --format json\tWrite the critical path as JSON\n"

@@ -40,6 +40,11 @@ enum {
 	OPTION_UPSTREAM,
 	OPTION_KEEP,
 	OPTION_DEVICE_TIME,
+	OPTION_TRIGGER,
+	OPTION_TRIGGER_KEEP,
+	OPTION_TRIGGER_FOR,
+	OPTION_TRIGGER_LEVEL,
+	OPTION_TRIGGER_SIZE,
 };
 
 static const struct argp_option options[] = {
@@ -57,6 +62,19 @@ static const struct argp_option options[] = {
      "Send the job to the collector at URL, from every node it runs on", 0},
     {"keep", OPTION_KEEP, "all|<n>s|<n>{K,M,G}", 0,
      "Keep the newest records: of the last so many seconds, or so many bytes (default 10G)", 0},
+    {"trigger", OPTION_TRIGGER, "CONDITION", 0,
+     "Keep the records around the moment when CONDITION comes true, whatever --keep gives up: "
+     "'MPI_Allreduce p99>10ms', 'MPI_* error', 'step>1.5x', 'finding=late-rank', 'signal'; repeats",
+     0},
+    {"trigger-keep", OPTION_TRIGGER_KEEP, "TIME", 0,
+     "Keep the last TIME before a trigger (default 10s)", 0},
+    {"trigger-for", OPTION_TRIGGER_FOR, "TIME", 0,
+     "Keep and raise levels for TIME after a trigger (default 5s)", 0},
+    {"trigger-level", OPTION_TRIGGER_LEVEL, "LEVEL", 0,
+     "Raise levels to LEVEL after a trigger: record (default), record+args, record+stack or off",
+     0},
+    {"trigger-size", OPTION_TRIGGER_SIZE, "SIZE", 0,
+     "Keep at most SIZE bytes of a trigger (default 256M)", 0},
     {"device-time", OPTION_DEVICE_TIME, NULL, 0,
      "Measure what devices do, by CUPTI or MSPTI, beside the calls that ask for it", 0},
     {"quiet", 'q', NULL, 0, "Print no summary at the end, and write no page", 0},
@@ -73,7 +91,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 	struct hk_settings *settings = hk_command_settings();
-	static bool level_given;
+	static bool level_given, trigger_given;
 
 	switch (key) {
 	case OPTION_LEVEL:
@@ -93,6 +111,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return -hk_settings_set(settings, "upstream", argument);
 	case OPTION_KEEP:
 		return -hk_settings_set(settings, "keep", argument);
+	case OPTION_TRIGGER:
+		return -hk_command_setting_add("trigger", argument, &trigger_given);
+	case OPTION_TRIGGER_KEEP:
+		return -hk_settings_set(settings, "trigger-keep", argument);
+	case OPTION_TRIGGER_FOR:
+		return -hk_settings_set(settings, "trigger-for", argument);
+	case OPTION_TRIGGER_LEVEL:
+		return -hk_settings_set(settings, "trigger-level", argument);
+	case OPTION_TRIGGER_SIZE:
+		return -hk_settings_set(settings, "trigger-size", argument);
 	case 'q':
 		return -hk_settings_set(settings, "quiet", "1");
 	case ARGP_KEY_ARGS:

@@ -14,6 +14,7 @@
 #include "cli/option.h"
 #include "cli/target/coverage_table.h"
 #include "report/build/build.h"
+#include "report/trigger/triggers.h"
 #include "report/write/nodes_write.h"
 #include "settings/settings.h"
 #include "text/name.h"
@@ -123,6 +124,7 @@ static void coverage_text(const Hk__Job *job)
 		line("\ncoverage of", job->id);
 		hk_coverage_table_write(report, true, stdout);
 		hk_report_nodes_write(report, stdout, hk_command_colour(stdout));
+		hk_report_triggers_write(report, "", NULL, stdout);
 	}
 	hk_report_free(report);
 }
@@ -142,13 +144,14 @@ static json_t *job_json(const Hk__Job *job)
 {
 	struct hk_report *report = running_report(job);
 	json_t *json = json_pack(
-	    "{s:o, s:o, s:I, s:I, s:i, s:b, s:i, s:I, s:o, s:o, s:o, s:o}", "id", text(job->id),
-	    "command", text(job->command), "start_unix_ns", (json_int_t)job->start_unix_ns,
-	    "duration_ns", (json_int_t)job->duration_ns, "world_size", (int)job->world_size,
-	    "closed", (int)job->closed, "processes_live", (int)job->processes_live, "stored_bytes",
-	    (json_int_t)job->stored_bytes, "exit", text(job->exit), "directory",
-	    text(job->directory), "coverage",
-	    report ? hk_coverage_table_json(report) : json_array(), "nodes", nodes_json(report));
+	    "{s:o, s:o, s:I, s:I, s:i, s:b, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "id",
+	    text(job->id), "command", text(job->command), "start_unix_ns",
+	    (json_int_t)job->start_unix_ns, "duration_ns", (json_int_t)job->duration_ns,
+	    "world_size", (int)job->world_size, "closed", (int)job->closed, "processes_live",
+	    (int)job->processes_live, "stored_bytes", (json_int_t)job->stored_bytes, "exit",
+	    text(job->exit), "directory", text(job->directory), "coverage",
+	    report ? hk_coverage_table_json(report) : json_array(), "nodes", nodes_json(report),
+	    "triggers", report ? hk_report_triggers_json(report) : json_null());
 
 	hk_report_free(report);
 	return json;

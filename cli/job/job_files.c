@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/job/notes.h"
+#include "trigger/plan.h"
 #include "wire/nodes.h"
 
 /* All files that the collector writes, finished or not; rm removes no others, so a mistyped
@@ -47,8 +48,17 @@ static bool is_node(int directory)
 
 static int walk_entries(DIR *directory, bool in_node, bool remove, struct hk_job_files *files);
 
-/* Counts the files of a node's directory at NAME; REMOVE: removes them, and the directory if it is
- * then empty. Returns 1, 0 if it is not such a directory, or -errno. */
+/* Returns whether NAME is that of a directory with what a trigger kept. */
+static bool is_trigger(const char *name)
+{
+	size_t length = strlen(HK_TRIGGER_DIRECTORY);
+
+	return strncmp(name, HK_TRIGGER_DIRECTORY, length) == 0 && name[length] &&
+	       !name[length + strspn(name + length, "0123456789")];
+}
+
+/* Counts the files of a node's or a trigger's directory at NAME; REMOVE: removes them, and the
+ * directory if it is then empty. Returns 1, 0 if it is not such a directory, or -errno. */
 static int walk_node(int parent, const char *name, bool remove, struct hk_job_files *files)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -57,7 +67,7 @@ static int walk_node(int parent, const char *name, bool remove, struct hk_job_fi
 	if (fd < 0) {
 		return 0;
 	}
-	DIR *directory = is_node(fd) ? fdopendir(fd) : NULL;
+	DIR *directory = is_node(fd) || is_trigger(name) ? fdopendir(fd) : NULL;
 	if (!directory) {
 		close(fd);
 		return 0;
@@ -86,7 +96,7 @@ static int walk_entries(DIR *directory, bool in_node, bool remove, struct hk_job
 			r = remove && unlinkat(fd, name, 0) < 0 ? -errno : 0;
 			continue;
 		}
-		r = in_node ? 0 : walk_node(fd, name, remove, files);
+		r = in_node && !is_trigger(name) ? 0 : walk_node(fd, name, remove, files);
 		files->foreign += r == 0;
 	}
 	return r < 0 ? r : 0;

@@ -74,6 +74,7 @@ static void add_jobs(struct hk_job_list *list, const Hk__Response *response)
 		    .start_unix_ns = job->start_unix_ns,
 		    .duration_ns = job->duration_ns,
 		    .world_size = job->world_size,
+		    .triggers = job->triggers ? (uint32_t)job->triggers->n_fired : 0,
 		    .live = !job->closed,
 		};
 		add(list, &entry);
@@ -126,6 +127,7 @@ static void add_directory(struct hk_job_list *list, const char *path)
 	    .start_unix_ns = card.start_unix_ns,
 	    .duration_ns = ended ? card.end_unix_ns - card.start_unix_ns : 0,
 	    .world_size = card.world_size,
+	    .triggers = card.triggers,
 	};
 	add(list, &entry);
 	hk_job_summary_fini(&card);

@@ -14,6 +14,7 @@ struct hk_job_entry {
 	char *user; /* on a root: user whose token brought the job; "": no user */
 	uint64_t start_unix_ns, duration_ns;
 	int32_t world_size;
+	uint32_t triggers; /* that have fired */
 	bool live;
 };
 

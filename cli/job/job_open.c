@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include "cli/job/job_snapshot.h"
 #include "cli/job/job_summary.h"
 #include "cli/job/notes.h"
+#include "trigger/plan.h"
 #include "wire/nodes.h"
 #include "wire/statistics.h"
 
@@ -372,4 +374,27 @@ int hk_job_open(const char *name, struct hk_job *ret_job)
 		*ret_job = job;
 	}
 	return code;
+}
+
+int hk_job_open_trigger(const char *name, uint32_t trigger, struct hk_job *ret_job)
+{
+	char path[PATH_MAX];
+	struct hk_job job;
+	int code = hk_job_open(name, &job);
+
+	if (code != HK_EXIT_DONE || trigger == 0) {
+		*ret_job = job;
+		return code;
+	}
+	int length = snprintf(path, sizeof(path), "%s/" HK_TRIGGER_DIRECTORY "%" PRIu32,
+			      job.directory, trigger);
+	if (length < PATH_MAX && hk_job_summary_is_job(path)) {
+		hk_job_close(&job);
+		return hk_job_open(path, ret_job);
+	}
+	hk_error("job %s has no records of trigger %" PRIu32
+		 " %s: hookcli report shows its triggers",
+		 job.snapshot->job->id, trigger, job.live ? "yet" : "here");
+	hk_job_close(&job);
+	return HK_EXIT_ABSENT;
 }

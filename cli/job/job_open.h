@@ -11,4 +11,7 @@
  * line on stderr. Close with hk_job_close. */
 int hk_job_open(const char *name, struct hk_job *ret_job);
 
+/* The same, but loads the records that TRIGGER of the job has kept, unless it is 0. */
+int hk_job_open_trigger(const char *name, uint32_t trigger, struct hk_job *ret_job);
+
 #endif

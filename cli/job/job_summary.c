@@ -57,6 +57,7 @@ static int read_one(const char *directory, struct hk_job_summary *ret_card)
 	    .start_unix_ns = time_of(root, "start_unix_ns"),
 	    .end_unix_ns = time_of(root, "end_unix_ns"),
 	    .world_size = (int32_t)json_integer_value(json_object_get(root, "world_size")),
+	    .triggers = (uint32_t)json_integer_value(json_object_get(root, "triggers")),
 	    .closed = strcmp(text_of(root, "state"), "closed") == 0,
 	};
 	json_decref(root);
@@ -101,6 +102,7 @@ static void merge(struct hk_job_summary *card, struct hk_job_summary *part)
 	if (part->start_unix_ns > 0 && part->start_unix_ns < card->start_unix_ns) {
 		card->start_unix_ns = part->start_unix_ns;
 	}
+	card->triggers += part->triggers;
 	card->world_size =
 	    part->world_size > card->world_size ? part->world_size : card->world_size;
 	hk_job_summary_fini(part);

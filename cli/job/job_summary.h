@@ -10,7 +10,8 @@ struct hk_job_summary {
 	char *id, *command, *exit;	     /* never NULL; exit: "running", "exit 0", "signal 9" */
 	uint64_t start_unix_ns, end_unix_ns; /* end 0: not closed */
 	int32_t world_size;
-	bool closed; /* as the job's file says; a silent node counts as closed */
+	uint32_t triggers; /* that have fired */
+	bool closed;	   /* as the job's file says; a silent node counts as closed */
 };
 
 /* Reads the summary of DIRECTORY. Returns 0, -ENOENT if there is no job.json, or -ENOMEM. Free with

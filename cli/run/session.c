@@ -22,6 +22,7 @@
 #include "cli/run/node_layout.h"
 #include "cli/run/shortage.h"
 #include "cli/run/signal_guard.h"
+#include "cli/target/job_settings.h"
 #include "text/name.h"
 
 #define OPEN_TIMEOUT_MS 20000
@@ -72,10 +73,7 @@ static bool wants_nodes(bool many_nodes)
 {
 	const char *chosen = hk_command_setting("per-node");
 
-	if (chosen) {
-		return strcmp(chosen, "0") != 0;
-	}
-	return many_nodes && !hk_command_setting("upstream");
+	return chosen ? strcmp(chosen, "0") != 0 : many_nodes && !hk_command_setting("upstream");
 }
 
 static void identify(struct hk_session *session, const struct hk_session_options *options)
@@ -457,6 +455,7 @@ static int open_job(struct hk_session *session, const struct hk_session_options 
 	what.command = (char *)options->line;
 	/* The end of one rank's command is not the end of the job. */
 	what.pid = session->inside ? 0 : (uint32_t)pid;
+	what.triggers = hk_job_settings_triggers();
 	request.what_case = HK__REQUEST__WHAT_OPEN_JOB;
 	request.open_job = &what;
 	int r = ask_to_open(session, &request, &response);

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/target/hooks_option.h"
 #include "settings/keep.h"
+#include "trigger/plan.h"
 
 static int check_on_full(const char *value)
 {
@@ -55,13 +56,45 @@ static int check_budget(const char *value)
 	return -EINVAL;
 }
 
+/* Reads the plan of triggers. Returns 0, or -EINVAL after a line on stderr. */
+static int read_triggers(struct hk_plan *plan)
+{
+	const struct hk_plan_options options = {
+	    .conditions = hk_command_setting("trigger"),
+	    .keep = hk_command_setting("trigger-keep"),
+	    .raise = hk_command_setting("trigger-for"),
+	    .level = hk_command_setting("trigger-level"),
+	    .size = hk_command_setting("trigger-size"),
+	};
+	char why[HK_PLAN_WHY_BYTES];
+	int r = hk_plan_parse(&options, plan, why);
+
+	if (r < 0) {
+		hk_error("%s", why);
+	}
+	return r;
+}
+
+Hk__TriggerPlan *hk_job_settings_triggers(void)
+{
+	static struct hk_plan_message message;
+	static struct hk_plan plan;
+
+	if (!hk_command_setting("trigger") || read_triggers(&plan) < 0) {
+		return NULL;
+	}
+	hk_plan_write(&plan, &message);
+	return &message.message;
+}
+
 int hk_job_settings_check(void)
 {
+	struct hk_plan plan;
 	const char *level = hk_command_setting("level"), *on_full = hk_command_setting("on-full");
 
 	if ((level && hk_hooks_option_level(level) < 0) ||
 	    (on_full && check_on_full(on_full) < 0) || check_keep(hk_command_setting("keep")) < 0 ||
-	    check_budget(hk_command_setting("budget")) < 0) {
+	    check_budget(hk_command_setting("budget")) < 0 || read_triggers(&plan) < 0) {
 		return -EINVAL;
 	}
 	return 0;

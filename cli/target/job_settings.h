@@ -3,9 +3,14 @@
 #ifndef HK_CLI_TARGET_JOB_SETTINGS_H
 #define HK_CLI_TARGET_JOB_SETTINGS_H
 
-/* Checks the settings level, on-full, keep and budget. Returns 0, or -EINVAL after a line on
- * stderr.
+#include "schema/wire.pb-c.h"
+
+/* Checks the settings level, on-full, keep, budget and trigger. Returns 0, or -EINVAL after a line
+ * on stderr.
  */
 int hk_job_settings_check(void);
+
+/* Returns the plan of triggers, which the next call replaces, or NULL if there is none. */
+Hk__TriggerPlan *hk_job_settings_triggers(void);
 
 #endif

@@ -17,6 +17,7 @@
 #include "report/model/activity.h"
 #include "report/model/numbers.h"
 #include "report/model/role.h"
+#include "report/trigger/triggers.h"
 #include "report/wait/waits_fill.h"
 
 static int job_texts(struct hk_report *report, const Hk__Job *job)
@@ -113,6 +114,9 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 		r = hk_report_waits_fill(report, snapshot);
 	}
 	if (r == 0) {
+		r = hk_report_triggers_fill(report, snapshot);
+	}
+	if (r == 0) {
 		r = hk_report_memory_fill(report, snapshot, clocks);
 	}
 	if (r == 0) {
@@ -172,6 +176,7 @@ struct hk_report *hk_report_free(struct hk_report *report)
 	free(report->transfers);
 	free(report->agreements);
 	free(report->waits);
+	free(report->triggers.list);
 	free(report->runtimes);
 	free(report->nodes);
 	hk_report_strings_fini(&report->strings);

@@ -317,6 +317,29 @@ struct hk_report_matching {
 	int32_t doubt_rank;
 };
 
+/* A condition that came true. Times are ns since the job's start. */
+struct hk_report_trigger {
+	uint32_t number; /* from 1 on; 0: none */
+	const char *condition, *function, *saw, *directory, *problem;
+	const char *level; /* that levels were raised to; static; empty: they stayed */
+	int32_t rank;	   /* -1: none */
+	int64_t at_ns;
+	int64_t from_ns, until_ns; /* what was kept */
+	double value, limit;
+	uint64_t records, bytes, refused_records;
+	uint32_t prolonged; /* times that another one came before its end */
+	bool open;	    /* its records are still being kept */
+};
+
+struct hk_report_triggers {
+	struct hk_report_trigger *list; /* in the order of firing */
+	size_t count;
+	uint32_t refused, too_soon;
+	const char *why; /* the last one was refused */
+	size_t conditions;
+	struct hk_report_trigger kept; /* whose records these are; number 0: a whole job's */
+};
+
 /* A node that sends its part of the job to the root. */
 struct hk_report_node {
 	const char *host;
@@ -370,6 +393,7 @@ struct hk_report {
 	struct hk_report_wait *waits; /* the longest first */
 	size_t wait_count;
 	struct hk_report_matching matching;
+	struct hk_report_triggers triggers;
 	struct hk_report_node *nodes; /* in the order they first reported; empty without a root */
 	size_t node_count;
 	struct hk_report_strings strings; /* owns the texts */

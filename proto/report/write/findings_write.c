@@ -1,4 +1,5 @@
 #include "report/write/findings_write.h"
+#include "report/trigger/triggers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -295,6 +296,7 @@ int hk_findings_write_text(const struct hk_findings *findings, const struct hk_r
 	}
 	facts_write(&page, findings, HK_TOPIC_WAITS, HK_TOPIC_WAITS, "Collectives so far:\n");
 	facts_write(&page, findings, HK_TOPIC_PATH, HK_TOPIC_PATH, "Critical path:\n");
+	hk_report_triggers_write(report, "", style ? style->files : NULL, output);
 	quality_write(&page, findings);
 	return ferror(output) ? -EIO : 0;
 }

@@ -7,6 +7,7 @@
 #include "report/findings/findings.h"
 #include "report/model/bare.h"
 #include "report/model/report.h"
+#include "report/trigger/triggers.h"
 #include "report/write/coverage_write.h"
 #include "report/write/findings_write.h"
 #include "report/write/nodes_write.h"
@@ -404,6 +405,10 @@ static int members(const struct hk_report *report, FILE *output, size_t limit, b
 	if (r == 0) {
 		fputs(",\n\"matching\": ", output);
 		r = dump(matching_json(&report->matching), output);
+	}
+	if (r == 0) {
+		fputs(",\n\"triggers\": ", output);
+		r = dump(hk_report_triggers_json(report), output);
 	}
 	r = r ? r : ARRAY("nodes", report->nodes, report->node_count, node_json);
 	return r == 0 && !ferror(output) ? 0 : -EIO;

@@ -11,6 +11,7 @@
 #include "report/findings/spread.h"
 #include "report/model/domains.h"
 #include "report/model/report.h"
+#include "report/trigger/triggers.h"
 #include "report/write/coverage_write.h"
 #include "report/write/devices_write.h"
 #include "report/write/nodes_write.h"
@@ -453,6 +454,7 @@ int hk_report_write_summary(const struct hk_report *report, FILE *output,
 	title_write(&summary);
 	totals_write(&summary);
 	r = findings_write(&summary);
+	hk_report_triggers_write(report, "", summary.style->files, output);
 	fputc('\n', output);
 	r = r				       ? r
 	    : report->rank_count > RANKS_SHOWN ? ranks_spread(&summary)

@@ -1,3 +1,4 @@
+#include "report/trigger/triggers.h"
 #include "report/write/transfers_write.h"
 #include "report/write/write.h"
 
@@ -344,6 +345,7 @@ int hk_report_write_text(const struct hk_report *report, FILE *output, enum hk_r
 	r = r ? r : steps_write(report, output, colour);
 	r = r ? r : processes_write(report, output, colour);
 	r = r ? r : hk_report_nodes_write(report, output, colour);
+	hk_report_triggers_write(report, "\n", style ? style->files : NULL, output);
 	if (report->job.calls_untracked > 0) {
 		fprintf(output,
 			"\n! %" PRIu64 " calls found no room in a segment and are in no row\n",
