@@ -447,6 +447,8 @@ static const struct hk_manual_values values[] = {
 };
 
 static const char examples[] =
+    "hookcli run --keep 30s --trigger 'MPI_Allreduce p99>10ms' -- mpirun -n 4 ./solver\tKeep the "
+    "seconds around a slow call\n"
     "hookcli run -- mpirun -n 4 ./solver input\tTrace a job of four ranks with the default hooks\n"
     "hookcli run --hooks libc --level time -- python3 train.py\tTrace heap and locks too, and keep "
     "no records\n"

@@ -290,6 +290,8 @@ static int write_manual(const struct argp *parser)
 	    .examples =
 		"hookcollector --store ~/jobs\tKeep what this user's traced processes call in "
 		"~/jobs\n"
+		"hookcollector --keep 30s --trigger 'MPI_* p99>10ms'\tKeep the seconds around "
+		"slow calls of each job\n"
 		"hookcollector keygen keys\tMake a certificate and tokens in ./keys\n"
 		"hookcollector --listen tls+tcp://0.0.0.0:4440 --token-file keys/tokens "
 		"--tls-cert keys/collector.crt --tls-key keys/collector.key\tBe the root of other "

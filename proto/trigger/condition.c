@@ -19,9 +19,9 @@ static const char expected_step[] =
 static const char expected_rate[] = "expected errors a second behind >, such as error>5/s";
 static const char expected_signal[] = "expected a signal's number from 1 to 64, such as signal=11";
 static const char expected_finding[] =
-    "expected finding= with a kind that a running job shows: awaited-rank, death, fail-slow, hang, "
-    "late-rank, memory-growth, no-processor, oversubscribed, small-messages, start-up or "
-    "uneven-function";
+    "expected finding= with a kind that a running job shows: awaited-rank, death, device-idle, "
+    "fail-slow, hang, late-rank, launch-bound, memory-growth, no-processor, oversubscribed, "
+    "small-messages, start-up, synchronous-copies or uneven-function";
 static const char expected_pattern[] =
     "expected one function in front, at most 119 bytes of [library:]function with * and ?";
 
@@ -35,9 +35,9 @@ static const struct statistic {
 };
 
 static const char *const findings[] = {
-    "awaited-rank",   "death",	       "fail-slow",	  "hang",
-    "late-rank",      "memory-growth", "no-processor",	  "oversubscribed",
-    "small-messages", "start-up",      "uneven-function",
+    "awaited-rank",   "death",	      "device-idle",	    "fail-slow",       "hang",
+    "late-rank",      "launch-bound", "memory-growth",	    "no-processor",    "oversubscribed",
+    "small-messages", "start-up",     "synchronous-copies", "uneven-function",
 };
 
 double hk_condition_quantile(enum hk_condition_statistic statistic)
