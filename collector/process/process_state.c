@@ -374,6 +374,7 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 	/* The counts are kept even of a segment that proves damaged. */
 	int counts = refresh_counts(process);
 	r = r < 0 ? r : counts;
+	r = r < 0 ? r : hk_spool_steps(process->segment->spool, &state->step_times);
 	fingerprint += cells.fingerprint + state->records + state->lost_records +
 		       state->records_shed + state->records_elsewhere +
 		       process->segment->status.sites + process->segment->status.coverage.scans +

@@ -14,6 +14,7 @@
 #include "collector/job/jobdir.h"
 #include "collector/memory/checkpoint.h"
 #include "collector/spool/replay.h"
+#include "collector/spool/step_times.h"
 #include "ring/reader.h"
 
 #define UID_BYTES 16
@@ -30,6 +31,7 @@ struct hk_spool {
 	struct hk_ledger *ledger;
 	struct hk_rows *rows;
 	struct hk_arrivals *arrivals;
+	struct hk_step_times steps;
 	bool begun;	/* a chunk is being written */
 	bool accounted; /* `dropped` is known already */
 	uint64_t end_bytes, held_bytes;
@@ -173,6 +175,7 @@ struct hk_spool *hk_spool_free(struct hk_spool *spool)
 		close(spool->fd);
 	}
 	hk_chunk_writer_free(spool->writer);
+	hk_step_times_fini(&spool->steps);
 	free(spool);
 	return NULL;
 }
@@ -325,7 +328,8 @@ static int put_chunked(struct hk_spool *spool, const struct hk_run *run, uint64_
 
 /* The parts that a run is of interest to. */
 struct wants {
-	bool ledger, rows, arrivals;
+	bool ledger, rows, arrivals, steps;
+	uint64_t lost; /* records of the process so far */
 };
 
 /* Passes the first COUNT words of RUN to the parts of WANTS. */
@@ -368,6 +372,11 @@ static int show(struct hk_spool *spool, const struct hk_run *run, size_t count,
 		if (wants->arrivals) {
 			hk_arrivals_add(spool->arrivals, &record);
 		}
+		if (wants->steps) {
+			hk_step_times_add(&spool->steps, &record,
+					  hk_reader_identity(spool->reader)->tick_ns_q32,
+					  wants->lost);
+		}
 	}
 	return 0;
 }
@@ -382,8 +391,11 @@ int hk_spool_put(struct hk_spool *spool, const struct hk_run *run, uint64_t lost
 	    .ledger = run->stream != HK_STREAM_CALLS,
 	    .rows = run->stream != HK_STREAM_MEMORY && hk_rows_wanted(spool->rows),
 	    .arrivals = run->stream == HK_STREAM_CALLS && hk_arrivals_wanted(spool->arrivals),
+	    .steps = run->stream == HK_STREAM_CALLS &&
+		     hk_step_times_wanted(&spool->steps, spool->reader),
+	    .lost = lost,
 	};
-	if (wants.ledger || wants.rows || wants.arrivals) {
+	if (wants.ledger || wants.rows || wants.arrivals || wants.steps) {
 		int shown = show(spool, run, *ret_taken, &wants);
 		r = r < 0 ? r : shown;
 	}
@@ -490,4 +502,9 @@ uint32_t hk_spool_files(const struct hk_spool *spool)
 uint64_t hk_spool_number(const struct hk_spool *spool)
 {
 	return spool->number;
+}
+
+int hk_spool_steps(struct hk_spool *spool, Hk__StepTimes **state)
+{
+	return hk_step_times_write(&spool->steps, state);
 }

@@ -23,6 +23,7 @@
 #include "collector/arrival/arrivals.h"
 #include "collector/memory/ledger.h"
 #include "ring/reader.h"
+#include "schema/wire.pb-c.h"
 
 struct hk_spool;
 
@@ -89,6 +90,9 @@ uint64_t hk_spool_waiting(const struct hk_spool *spool); /* put, and in no chunk
 /* Returns the number of records that were delivered and are neither in the file nor waiting, as of
  * the last hk_spool_account. */
 uint64_t hk_spool_dropped(const struct hk_spool *spool);
-uint32_t hk_spool_files(const struct hk_spool *spool);	/* that were removed under it */
+uint32_t hk_spool_files(const struct hk_spool *spool); /* that were removed under it */
+/* Brings the message *STATE of the steps that the process marked up to date. Returns 0 or -ENOMEM.
+ */
+int hk_spool_steps(struct hk_spool *spool, Hk__StepTimes **state);
 uint64_t hk_spool_number(const struct hk_spool *spool); /* of the last chunk, 0: none */
 #endif

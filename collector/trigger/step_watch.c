@@ -14,6 +14,7 @@ void hk_step_watch_fini(struct hk_step_watch *steps)
 {
 	free(steps->sites);
 	free(steps->so_far);
+	free(steps->marked);
 	*steps = (struct hk_step_watch){0};
 }
 
@@ -95,6 +96,32 @@ void hk_step_watch_add(struct hk_step_watch *steps, const struct hk_window *wind
 			steps->so_far->bucket[window->bucket[i]] += window->count[i];
 			steps->steps += window->count[i];
 		}
+	}
+}
+
+void hk_step_watch_marks(struct hk_step_watch *steps, const Hk__StepTimes *state)
+{
+	struct hk_window window = {.buckets = 0};
+	if (!state) {
+		return;
+	}
+	steps->so_far = steps->so_far ? steps->so_far : calloc(1, sizeof(*steps->so_far));
+	steps->marked = steps->marked ? steps->marked : calloc(1, sizeof(*steps->marked));
+	for (size_t i = 0; steps->so_far && steps->marked && i < state->n_bucket &&
+			   i < state->n_count && i < HK_HISTOGRAM_BUCKETS;
+	     i++) {
+		uint32_t bucket = state->bucket[i];
+		if (bucket >= HK_HISTOGRAM_BUCKETS ||
+		    state->count[i] <= steps->marked->bucket[bucket]) {
+			continue; /* another node's collector may send anything */
+		}
+		window.bucket[window.buckets] = bucket;
+		window.count[window.buckets] = state->count[i] - steps->marked->bucket[bucket];
+		window.timed += window.count[window.buckets++];
+		steps->marked->bucket[bucket] = state->count[i];
+	}
+	if (window.timed > 0) {
+		hk_step_watch_add(steps, &window);
 	}
 }
 

@@ -1,5 +1,5 @@
-/* step_watch.h: how long the steps of a process take, from the statistics of its ranges named
- * `step` and `ProfilerStep#N`. */
+/* step_watch.h: how long the steps of a process take: those that it marks by hk_step, or its ranges
+ * named `step` and `ProfilerStep#N`. */
 #ifndef HK_COLLECTOR_TRIGGER_STEP_WATCH_H
 #define HK_COLLECTOR_TRIGGER_STEP_WATCH_H
 
@@ -15,7 +15,8 @@
 struct hk_step_watch {
 	uint32_t *sites; /* rising; sites that are steps */
 	size_t site_count;
-	struct hk_histogram *so_far; /* of all steps before this look; NULL: no step site */
+	struct hk_histogram *so_far; /* of all steps before this look; NULL: none yet */
+	struct hk_histogram *marked; /* of the marked ones among them; NULL: none */
 	uint64_t steps;		     /* in there */
 	double longest_ns;	     /* in this look; 0: none ended */
 	double median_ns;	     /* before this look; 0: too few steps for one */
@@ -31,6 +32,8 @@ bool hk_step_watch_wants(const struct hk_step_watch *steps, uint32_t site);
 
 /* A look begins. */
 void hk_step_watch_begin(struct hk_step_watch *steps);
+/* Adds those of the marked steps STATE (or NULL) that are new. */
+void hk_step_watch_marks(struct hk_step_watch *steps, const Hk__StepTimes *state);
 /* Adds the new steps of a site. */
 void hk_step_watch_add(struct hk_step_watch *steps, const struct hk_window *window);
 

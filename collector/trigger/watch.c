@@ -303,6 +303,7 @@ void hk_watch_process(struct hk_watch *watch, const Hk__Process *state)
 	uint64_t since_ns = first ? start_ns : past->seen_ns;
 	bool judge = !first || seen_ns - start_ns < YOUNG_NS;
 	hk_step_watch_begin(&past->steps);
+	hk_step_watch_marks(&past->steps, state->step_times);
 	look_at_calls(watch, past, state, (double)(seen_ns - since_ns) / 1e9, judge);
 	if (judge) {
 		judge_steps(watch, past, state);

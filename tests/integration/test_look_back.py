@@ -243,6 +243,24 @@ def check_signal(run: Run):
     process.stdout.close()
 
 
+def check_steps(run: Run):
+    """A step that takes long, as the program marks steps."""
+    job = "steps"
+    collector = run.start_collector("--trigger", "step>500ms", "--trigger", "finding=hang", "--trigger-keep", "3600s", "--trigger-for", "0s")
+    with Told(run, job) as told:
+        told.call("step", 1000)
+        wait_for("the steps", lambda: (report_of(run, job) or {"ranks": [{"records": 0}]})["ranks"][0]["records"] == 1000)
+        expect("none is longer", fired_of(run, job), [])
+        told.call("slow", 100)
+        told.call("step", 1)
+        rows = wait_for("the trigger", lambda: [row for row in fired_of(run, job) if not row["open"]])
+        expect("what fired", (rows[0]["condition"], rows[0]["function"], rows[0]["rank"]), ("step>500ms", "step", 0))
+        expect_true(f"how long it took: {rows[0]}", rows[0]["value"] >= SECOND * 0.98)
+    wait_for("the end", lambda: report_of(run, job)["job"]["closed"])
+    collector.terminate()
+    collector.wait()
+
+
 def check_nodes(run: Run):
     """The root decides for the ranks of its leaves: levels reach them, and their records are kept there."""
     root, leaves = root_and_leaves(run, ("a", "b"), root_options=("--trigger", "told_sleep max>5ms", "--trigger-keep", "60s", "--trigger-for", "2s"))
@@ -333,6 +351,7 @@ def test(run: Run, *_):
     check_hand(run)
     check_prolonged(run)
     check_signal(run)
+    check_steps(run)
     check_nodes(run)
     if PRIVATE in sys.argv:
         check_full(run)

@@ -3,10 +3,10 @@
  * Reads lines "what count" from its standard input and answers each with "done" on its standard
  * output. `one` and `two` are functions of its library, `turns` calls both in turn, `slow` and
  * `brief` call its told_sleep, which sleeps 10 ms for the first and returns at once for the other,
- * `lazy` is strnlen, whose slot the loader resolves at the first call; `thread` and `fork` call
- * told_one from a new thread or child; `spin` calls told_one without an end until its input has
- * something to read, and answers with how often it did and how many ns of processor time the last
- * million of them took.
+ * `lazy` is strnlen, whose slot the loader resolves at the first call; `step` marks steps; `thread`
+ * and `fork` call told_one from a new thread or child; `spin` calls told_one without an end until
+ * its input has something to read, and answers with how often it did and how many ns of processor
+ * time the last million of them took.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hooktrace.h"
 #include "told.h"
 
 #define BATCH 1000000
@@ -57,6 +58,14 @@ static void brief(long count)
 {
 	for (long i = 0; i < count; i++) {
 		sink += told_sleep(0);
+	}
+}
+
+static void step(long count)
+{
+	static uint64_t number;
+	for (long i = 0; i < count; i++) {
+		hk_step(number++);
 	}
 }
 
@@ -110,9 +119,9 @@ static void spin(long unused)
 static const struct {
 	const char *name;
 	void (*call)(long count);
-} actions[] = {{"one", one},	   {"two", two},    {"lazy", lazy},
-	       {"thread", thread}, {"fork", child}, {"spin", spin},
-	       {"turns", turns},   {"slow", slow},  {"brief", brief}};
+} actions[] = {{"one", one},	 {"two", two},	 {"lazy", lazy},   {"thread", thread},
+	       {"fork", child},	 {"spin", spin}, {"turns", turns}, {"slow", slow},
+	       {"brief", brief}, {"step", step}};
 
 int main(void)
 {

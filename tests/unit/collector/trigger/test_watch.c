@@ -221,6 +221,29 @@ static void steps_are_compared_with_their_median(void **state)
 	hk_watch_free(watch);
 }
 
+static void marked_steps_are_steps(void **state)
+{
+	const struct hk_condition condition = condition_of("step>10x");
+	struct hk_watch *watch = hk_watch_new(&condition, 1);
+	uint32_t bucket[] = {hk_histogram_index(1000000), hk_histogram_index(50000000), UINT32_MAX};
+	uint64_t count[] = {20, 0, 1};
+	Hk__StepTimes times = HK__STEP_TIMES__INIT;
+	struct fake fake;
+	(void)state;
+	fake_init(&fake, 0);
+	times.bucket = bucket;
+	times.count = count;
+	times.n_bucket = times.n_count = 3;
+	fake.state.step_times = &times;
+	assert_false(look(watch, &fake));
+	assert_false(look(watch, &fake));
+	count[1] = 1;
+	assert_true(look(watch, &fake));
+	assert_true(is_near(hk_watch_saw(watch, 0)->value, 50));
+	fake.state.step_times = NULL;
+	hk_watch_free(watch);
+}
+
 static void death_fires_once_for_each_rank(void **state)
 {
 	const struct hk_condition conditions[] = {condition_of("signal"), condition_of("signal=9")};
@@ -281,6 +304,7 @@ int main(void)
 	    cmocka_unit_test(worst_rank_is_named),
 	    cmocka_unit_test(errors_are_counted_by_rate),
 	    cmocka_unit_test(steps_are_compared_with_their_median),
+	    cmocka_unit_test(marked_steps_are_steps),
 	    cmocka_unit_test(death_fires_once_for_each_rank),
 	    cmocka_unit_test(old_process_is_judged_from_its_second_look_on),
 	    cmocka_unit_test(any_site_number_does_no_harm),
