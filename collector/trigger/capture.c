@@ -65,7 +65,7 @@ int hk_capture_begin(struct hk_job *job, Hk__Trigger *trigger, struct hk_capture
 		free(capture);
 		return r;
 	}
-	trigger->records = trigger->bytes = trigger->refused_records = 0;
+	trigger->records = trigger->bytes = trigger->refused_records = trigger->first_unix_ns = 0;
 	job->held_from_ns = trigger->from_unix_ns;
 	*ret_capture = capture;
 	return 0;
@@ -149,11 +149,15 @@ static void take(struct hk_capture *capture, const struct hk_process *process, s
 		 int fd, uint64_t offset, const struct hk_chunk_header *header, uint64_t most_bytes)
 {
 	Hk__Trigger *trigger = capture->trigger;
-	if (hk_chunk_is_evicted(header) || records_of(header) == 0) {
-		return;
-	}
 	uint64_t end_ns = hk_retention_unix_ns(process, header->max_end_ticks);
 	if (end_ns < trigger->from_unix_ns) {
+		return;
+	}
+	if (hk_chunk_evicted_records(header) > 0) {
+		trigger->first_unix_ns =
+		    end_ns > trigger->first_unix_ns ? end_ns : trigger->first_unix_ns;
+	}
+	if (hk_chunk_is_evicted(header) || records_of(header) == 0) {
 		return;
 	}
 	if (hk_retention_unix_ns(process, header->min_start_ticks) > trigger->until_unix_ns) {
@@ -161,9 +165,6 @@ static void take(struct hk_capture *capture, const struct hk_process *process, s
 		return;
 	}
 	copy(capture, place, fd, offset, header, most_bytes);
-	if (trigger->first_unix_ns == 0 || end_ns < trigger->first_unix_ns) {
-		trigger->first_unix_ns = end_ns;
-	}
 }
 
 /* ---- one process ---- */

@@ -26,16 +26,19 @@ static int put_all(struct hk_statistics *statistics, struct hk_job *job,
 		   const struct hk_kept_job *kept)
 {
 	const struct hk_process *process;
-	Hk__Job state = *job->state;
-	char id[ID_BYTES];
+	char id[ID_BYTES], exit[64];
 	int r = 0;
 	snprintf(id, sizeof(id), "%s/%s", job->state->id, kept->trigger->directory);
+	snprintf(exit, sizeof(exit), "kept by trigger %u", kept->trigger->number);
 	hk_job_sum(job);
+	/* Borrows all that the job's own message has from now on. */
+	Hk__Job state = *job->state;
 	state.id = id;
 	state.directory = (char *)(uintptr_t)kept->directory;
 	state.whole = (char *)protobuf_c_empty_string;
 	state.upstream = (char *)protobuf_c_empty_string;
 	state.closed = true;
+	state.exit = exit;
 	state.n_rules = 0;
 	state.triggers = NULL;
 	state.kept = kept->trigger;

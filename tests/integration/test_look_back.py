@@ -261,6 +261,19 @@ def check_steps(run: Run):
     collector.wait()
 
 
+def check_mpi(run: Run):
+    """A job of MPI whose ranks wait for each other: what a trigger kept is a job that shows that."""
+    run.trace("mpirun", "-n", "4", run.workload("mpi_slowing"), "none", "0", "0", "300", "7", run.path("notes"),
+              options=("--job", "mpi", "--trigger", "MPI_Allreduce max>1ns", "--trigger", "finding=late-rank", "--trigger-for", "3600s",
+                       "--trigger-level", "record+stack"))
+    path = run.path("store", "mpi")
+    row = fired_of(run, path)[0]
+    expect("what fired", (row["function"], row["level"], row["open"]), ("MPI_Allreduce", "record+stack", False))
+    inside = report_of(run, os.path.join(path, "trigger-1"))
+    expect("records of each rank", [rank["records"] for rank in inside["ranks"]], [rank["records"] for rank in report_of(run, path)["ranks"]])
+    expect_true("and the waits", "MPI_Allreduce" in run.cli("report", path, "--trigger", "1", "--by", "wait").stdout)
+
+
 def check_nodes(run: Run):
     """The root decides for the ranks of its leaves: levels reach them, and their records are kept there."""
     root, leaves = root_and_leaves(run, ("a", "b"), root_options=("--trigger", "told_sleep max>5ms", "--trigger-keep", "60s", "--trigger-for", "2s"))
@@ -352,6 +365,7 @@ def test(run: Run, *_):
     check_prolonged(run)
     check_signal(run)
     check_steps(run)
+    check_mpi(run)
     check_nodes(run)
     if PRIVATE in sys.argv:
         check_full(run)

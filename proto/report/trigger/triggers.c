@@ -20,6 +20,16 @@ static int64_t time_of(const Hk__Snapshot *snapshot, uint64_t unix_ns)
 	return unix_ns ? (int64_t)(unix_ns - snapshot->job->start_unix_ns) : 0;
 }
 
+/* Returns since when all records are there: not before the job began. */
+static uint64_t begin_of(const Hk__Snapshot *snapshot, const Hk__Trigger *from)
+{
+	uint64_t begin =
+	    from->first_unix_ns > from->from_unix_ns ? from->first_unix_ns : from->from_unix_ns;
+	uint64_t start = snapshot->job->start_unix_ns;
+
+	return begin > start ? begin : start;
+}
+
 static int fill(struct hk_report *report, const Hk__Snapshot *snapshot, const Hk__Trigger *from,
 		struct hk_report_trigger *to)
 {
@@ -35,9 +45,7 @@ static int fill(struct hk_report *report, const Hk__Snapshot *snapshot, const Hk
 	    .level = from->level ? hk_level_name(from->level) : "",
 	    .rank = from->rank,
 	    .at_ns = time_of(snapshot, from->at_unix_ns),
-	    .from_ns =
-		time_of(snapshot, from->first_unix_ns > from->from_unix_ns ? from->first_unix_ns
-									   : from->from_unix_ns),
+	    .from_ns = time_of(snapshot, begin_of(snapshot, from)),
 	    .until_ns = time_of(snapshot, from->until_unix_ns),
 	    .value = (double)from->value / 1000,
 	    .limit = (double)from->limit / 1000,
