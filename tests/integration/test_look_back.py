@@ -173,7 +173,7 @@ def check_shown(run, job, row):
 def check_hand(run: Run):
     """By hand: the second one while the first is open prolongs it; eight in a job; what is too large is counted."""
     job = "hand"
-    collector = run.start_collector("--trigger-keep", "3600s", "--trigger-for", "0s", "--trigger-size", "512")
+    collector = run.start_collector("--trigger-keep", "3600s", "--trigger-for", "0s", "--trigger-size", "256")
     with Told(run, job) as told:
         told.call("one", 100)
         wait_for("records", lambda: (report_of(run, job) or {"ranks": [{"records": 0}]})["ranks"][0]["records"] == 100)
