@@ -12,6 +12,7 @@
 
 #define NAME_BYTES 128u		       /* of a function */
 #define LONGEST_NS (UINT64_C(1) << 61) /* sums of a few do not overflow */
+#define SEEN_CALLS 64u		       /* bits of `seen` */
 
 /* ---- tables ---- */
 
@@ -467,6 +468,28 @@ static struct hk_wait_part make_part(const struct hk_matcher_caller *caller, int
 	return part;
 }
 
+/* Returns whether call NUMBER came before, or is too old to tell. Of the last 64 numbers each may
+ * come once, in any order: several threads of a process may make these calls. */
+static bool came(const struct hk_matcher_progress *progress, uint64_t number)
+{
+	uint64_t back = progress->next - 1 - number;
+
+	return number < progress->next && (back >= SEEN_CALLS || (progress->seen >> back & 1) != 0);
+}
+
+/* Notes that call NUMBER came, whose number is not the highest one if it is below `next`. */
+static void note_seen(struct hk_matcher_progress *progress, uint64_t number)
+{
+	uint64_t step = number + 1 - progress->next;
+
+	if (number < progress->next) {
+		progress->seen |= UINT64_C(1) << (progress->next - 1 - number);
+	} else {
+		progress->seen = step < SEEN_CALLS ? progress->seen << step | 1 : 1;
+		progress->next = number + 1;
+	}
+}
+
 /* Notes that a member of KIND has begun call NUMBER. Its calls are counted from the first one in
  * this matcher, as a matcher may begin in the middle of a job. */
 static void advance(struct hk_matcher_kind *kind, struct hk_matcher_progress *progress,
@@ -475,7 +498,7 @@ static void advance(struct hk_matcher_kind *kind, struct hk_matcher_progress *pr
 	bool was_ready = progress->next >= progress->first + HK_MATCHER_SETTLED;
 
 	progress->first = progress->next == 0 ? number : progress->first;
-	progress->next = number + 1;
+	note_seen(progress, number);
 	kind->ready += !was_ready && progress->next >= progress->first + HK_MATCHER_SETTLED;
 }
 
@@ -486,7 +509,7 @@ static void add(struct hk_matcher *matcher, const struct place *place, uint64_t 
 	struct hk_matcher_kind *kind = place->kind;
 	struct hk_matcher_progress *progress = &kind->progress[place->member->index];
 
-	if (place->late || number < progress->next || number < kind->floor) {
+	if (place->late || came(progress, number) || number < kind->floor) {
 		matcher->late++;
 		return;
 	}

@@ -23,7 +23,7 @@
 #define HK_MATCHER_PARTS (1u << 19) /* 16 MiB; a collective takes one for each rank, and four */
 #define HK_MATCHER_KINDS 256u	    /* functions on communicators */
 #define HK_MATCHER_COMMS 256u
-/* Ranks over all communicators, 13 MiB, and over all kinds, 6 MiB. */
+/* Ranks over all communicators, 13 MiB, and over all kinds, 7 MiB. */
 #define HK_MATCHER_MEMBERS (1u << 17)
 #define HK_MATCHER_SETTLED 256u
 #define HK_MATCHER_BEGINNINGS 1024u /* of a communicator, each by new processes */

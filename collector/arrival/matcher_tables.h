@@ -36,7 +36,8 @@ struct hk_matcher_comm {
 /* The calls of one member in one kind. */
 struct hk_matcher_progress {
 	uint64_t first; /* number of its first call in this matcher */
-	uint64_t next;	/* one more than the number of its newest call; 0: it has none */
+	uint64_t next;	/* one more than the highest number of its calls; 0: it has none */
+	uint64_t seen;	/* bit i: its call next - 1 - i came */
 };
 
 /* What the others waited for one rank in calls of one kind. */

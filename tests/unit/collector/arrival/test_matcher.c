@@ -296,6 +296,25 @@ static void new_process_of_a_rank_begins_again(void **state)
 	hk_matcher_free(matcher);
 }
 
+/* Calls of several threads come in any order: each of the last 64 numbers counts once. */
+static void number_below_the_highest_counts_once(void **state)
+{
+	(void)state;
+	static const uint64_t numbers[] = {2, 0, 1, 0, 2, 66, 3, 2};
+	struct hk_matcher *matcher = hk_matcher_new(PLENTY, NULL);
+
+	hk_matcher_set_world(matcher, 2);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		bring_pair(matcher, 5, numbers[i]);
+	}
+	Hk__Waits *waits = sums_of(matcher);
+	assert_int_equal(waits->collectives, 5);
+	assert_int_equal(waits->late, 6);
+	assert_int_equal(waits->open, 0);
+	hk__waits__free_unpacked(waits, NULL);
+	hk_matcher_free(matcher);
+}
+
 static void contradicting_times_are_not_charged(void **state)
 {
 	(void)state;
@@ -435,6 +454,7 @@ int main(void)
 	    cmocka_unit_test(random_streams_match_as_the_model_says),
 	    cmocka_unit_test(rank_without_numbers_ends_matching),
 	    cmocka_unit_test(new_process_of_a_rank_begins_again),
+	    cmocka_unit_test(number_below_the_highest_counts_once),
 	    cmocka_unit_test(contradicting_times_are_not_charged),
 	    cmocka_unit_test(waits_below_the_clock_error_are_not_charged),
 	    cmocka_unit_test(sums_continue_in_another_matcher),
