@@ -98,13 +98,21 @@ static bool has_vectors(const struct hk_hook *hook)
 	return false;
 }
 
+/* Returns whether ranks wait for each other in calls of HOOK, and work between them. Of torch's
+ * threads those that carry out collectives do not work between them. */
+static bool is_joint(const struct hk_hook *hook)
+{
+	return is_same(hook->domain, "mpi") ||
+	       (is_same(hook->domain, "c10d") && hook->meaning != HK_MEANING_NONE);
+}
+
 uint8_t hk_plan_stack_words(const struct hk_hook *hook)
 {
 	uint8_t passing =
 	    (hook->flags & HK_HOOK_DESCRIBED) ? HK_STACK_WORDS_COPIED : HK_STACK_WORDS_STAY;
 	/* Calls in which ranks wait for each other end a stretch of work. */
 	return (hook->stack_words ? passing : 0) | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
-	       (is_same(hook->domain, "mpi") ? HK_STACK_WORDS_WORK : 0) |
+	       (is_joint(hook) ? HK_STACK_WORDS_WORK : 0) |
 	       (hk_plan_is_device(hook->domain) ? HK_STACK_WORDS_DEVICE : 0) |
 	       (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
 }

@@ -5,6 +5,7 @@
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
 #include "agent/runtime/device.h"
+#include "agent/runtime/gloo.h"
 #include "agent/runtime/kernels.h"
 #include "agent/runtime/mpi.h"
 #include "agent/runtime/nccl.h"
@@ -133,6 +134,10 @@ static bool factor_known(const struct hk_call *call, const struct hk_factor *fac
 	case HK_FACTOR_KERNEL_GOT:
 	case HK_FACTOR_KERNEL_GONE:
 		return hk_kernels_known(call, factor, ret_value);
+	case HK_FACTOR_CONTEXT:
+	case HK_FACTOR_NEW_CONTEXT:
+		*ret_value = hk_gloo_factor(call, factor);
+		return true;
 	case HK_FACTOR_NCCL_SIZE:
 	case HK_FACTOR_NCCL_COMM:
 		*ret_value = hk_nccl_factor(call, factor);

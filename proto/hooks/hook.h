@@ -189,6 +189,8 @@ enum hk_factor_kind {
 	HK_FACTOR_KERNEL_GOT,	 /* CUDA: `arg` is a handle, of module `arg2`, of the kernel of name
 				    `arg3`; 0 */
 	HK_FACTOR_KERNEL_GONE,	 /* CUDA: the handles of module `arg` are gone; 0 */
+	HK_FACTOR_CONTEXT,     /* gloo: stable hash of the context whose address `arg` points to */
+	HK_FACTOR_NEW_CONTEXT, /* gloo: hash given to the context at `arg` */
 	HK_FACTOR_KINDS,
 };
 

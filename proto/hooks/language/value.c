@@ -79,6 +79,8 @@ static const struct function {
     {"alias", HK_FACTOR_KERNEL_ALIAS, 2, {ROLE_NEW, ROLE_POINTER}, {0, 1}},
     {"got", HK_FACTOR_KERNEL_GOT, 3, {ROLE_NEW, ROLE_POINTER, ROLE_TEXT}, {0, 1, 2}},
     {"gone", HK_FACTOR_KERNEL_GONE, 1, {ROLE_POINTER}, {0}},
+    {"context", HK_FACTOR_CONTEXT, 1, {ROLE_POINTER}, {0}},
+    {"newcontext", HK_FACTOR_NEW_CONTEXT, 1, {ROLE_POINTER}, {0}},
 };
 
 static bool fits(const struct hk_hook_arg *arg, uint8_t role)

@@ -14,8 +14,11 @@ enum hk_wait_pattern {
 	HK_WAIT_EARLY_REDUCE,	/* the root of a collective from all to one, for the last rank */
 };
 
-/* Returns the pattern of waiting in collective FUNCTION of MPI, of C or Fortran, or HK_WAIT_NONE if
- * its ranks do not wait in it, or wait for each other in turn. */
+/* Returns whether ranks wait for each other in calls of DOMAIN, and work between these calls. */
+bool hk_wait_is_domain(const char *domain);
+
+/* Returns the pattern of waiting in collective FUNCTION of MPI, of C or Fortran, or of gloo, or
+ * HK_WAIT_NONE if its ranks do not wait in it, or wait for each other in turn. */
 enum hk_wait_pattern hk_wait_pattern_of(const char *function);
 
 /* Returns whether FUNCTION sends and may block until the message is received. */
