@@ -409,7 +409,8 @@ static struct count *count_of(struct hk_flows *flows, uint64_t kind, uint64_t pr
 	return count;
 }
 
-/* Counts CALL as the next one of its KIND in its process: equal numbers belong together. */
+/* Counts CALL as the next one of its KIND in its process: equal numbers belong together. The number
+ * of a collective with a tag is the tag. */
 static int join(struct hk_flows *flows, const struct call *call, uint64_t kind)
 {
 	struct count *own = count_of(flows, kind, call->process);
@@ -419,7 +420,10 @@ static int join(struct hk_flows *flows, const struct call *call, uint64_t kind)
 	if (!own || !most) {
 		return -ENOMEM;
 	}
-	parts[1] = own->calls++;
+	bool tagged = call->slice->site->meaning == HK_MEANING_COLLECTIVE &&
+		      value_of(call->slice, HK_KEY_TAG, &parts[1]);
+	parts[1] = tagged ? parts[1] : own->calls;
+	own->calls = parts[1] + 1;
 	call->slice->flow_first = own->calls > most->calls;
 	most->calls = call->slice->flow_first ? own->calls : most->calls;
 	flows->result.joined += !call->slice->flow_first;

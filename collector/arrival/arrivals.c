@@ -11,13 +11,14 @@
 
 #define NAME_BYTES 128u
 #define NO_KEY UINT8_MAX
+#define NO_TAG UINT64_MAX
 
 enum use { USE_NONE = 0, USE_MATCHING, USE_COMM, USE_COLLECTIVE };
 
 struct site {
-	uint8_t use;		  /* enum use */
-	uint8_t function;	  /* number of a name */
-	uint8_t comm, peer, rank; /* places of values; NO_KEY: none */
+	uint8_t use;		       /* enum use */
+	uint8_t function;	       /* number of a name */
+	uint8_t comm, peer, rank, tag; /* places of values; NO_KEY: none */
 };
 
 struct key {
@@ -43,6 +44,7 @@ struct comm {
 
 struct call {
 	uint64_t start_ticks, duration_ns, comm;
+	uint64_t tag; /* its number; NO_TAG: calls are counted */
 	int32_t peer;
 	uint8_t function;
 };
@@ -73,6 +75,7 @@ struct hk_arrivals {
 	struct thread *threads;
 	struct waiting *waiting;
 	size_t waiting_count, waiting_room;
+	bool tagged; /* calls have tags: they wait thread by thread, not in the order of time */
 	uint64_t dropped;
 	enum hk_doubt doubt;
 	bool doubt_told;
@@ -137,7 +140,7 @@ static uint8_t place_of(const struct hk_chunk_site *site, uint8_t key)
 /* Returns what calls of SITE are. Those that may contain collectives are USE_MATCHING. */
 static enum use use_of(const struct hk_chunk_site *site)
 {
-	if (strcmp(site->domain, "mpi") != 0 || site->key_count == 0) {
+	if (!hk_wait_is_domain(site->domain) || site->key_count == 0) {
 		return USE_NONE;
 	}
 	switch (site->meaning) {
@@ -177,7 +180,8 @@ static struct site describe(struct hk_arrivals *arrivals, const struct hk_chunk_
 {
 	struct site site = {.use = (uint8_t)use_of(from),
 			    .peer = place_of(from, HK_KEY_PEER),
-			    .rank = place_of(from, HK_KEY_RANK)};
+			    .rank = place_of(from, HK_KEY_RANK),
+			    .tag = place_of(from, HK_KEY_TAG)};
 
 	site.comm = place_of(from, site.use == USE_COMM ? HK_KEY_NEW_COMM : HK_KEY_COMM);
 	if (site.use == USE_COLLECTIVE) {
@@ -340,11 +344,11 @@ static void count_held(struct hk_arrivals *arrivals, struct thread *thread)
 		return;
 	}
 	struct kind *kind = kind_of(arrivals, &key, thread->uid);
-	if (!kind || kind->thread != thread->uid) {
+	if (!kind || (call->tag == NO_TAG && kind->thread != thread->uid)) {
 		hk_arrivals_doubt(arrivals, kind ? HK_DOUBT_THREADS : HK_DOUBT_ROOM);
 		return;
 	}
-	uint64_t number = kind->calls++;
+	uint64_t number = call->tag == NO_TAG ? kind->calls++ : call->tag;
 	if (!has_room(arrivals)) {
 		arrivals->dropped++;
 		return;
@@ -385,9 +389,14 @@ void hk_arrivals_add(struct hk_arrivals *arrivals, const struct hk_record *recor
 		    .start_ticks = record->start_ticks,
 		    .duration_ns = record->duration_ns,
 		    .comm = has(record, site->comm) ? record->words[site->comm] : 0,
+		    .tag = has(record, site->tag) ? record->words[site->tag] : NO_TAG,
 		    .peer = has(record, site->peer) ? (int32_t)record->words[site->peer] : -1,
 		    .function = site->function,
 		};
+		if (thread->held.tag != NO_TAG) {
+			arrivals->tagged = true;
+			count_held(arrivals, thread); /* no call of gloo contains another one */
+		}
 	}
 }
 
@@ -485,7 +494,7 @@ static bool lacks_records(const struct hk_arrivals *arrivals, const Hk__Process 
 			  const Hk__Site *site)
 {
 	return site->level != HK_LEVEL_DEFAULT && site->level < HK_LEVEL_RECORD &&
-	       strcmp(site->domain, "mpi") == 0 &&
+	       hk_wait_is_domain(site->domain) &&
 	       (is_numbered(arrivals, site->function) ||
 		(site->meaning == HK_MEANING_COLLECTIVE &&
 		 hk_wait_pattern_of(site->function) != HK_WAIT_NONE &&
@@ -521,12 +530,23 @@ static void check_levels(struct hk_arrivals *arrivals, const Hk__Process *state)
 	}
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct waiting *x = a, *y = b;
+
+	return (x->start_ticks > y->start_ticks) - (x->start_ticks < y->start_ticks);
+}
+
 int hk_arrivals_take(struct hk_arrivals *arrivals, const Hk__Process *state, size_t most,
 		     Hk__Arrivals **ret_message)
 {
 	size_t count = arrivals->waiting_count < most ? arrivals->waiting_count : most;
 
 	check_levels(arrivals, state);
+	if (arrivals->tagged && count > 0) {
+		qsort(arrivals->waiting, arrivals->waiting_count, sizeof(*arrivals->waiting),
+		      by_start);
+	}
 	/* The doubt is about calls behind those that wait. */
 	bool doubt = count == arrivals->waiting_count && arrivals->doubt != HK_DOUBT_NONE;
 

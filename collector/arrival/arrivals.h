@@ -1,9 +1,10 @@
 /* arrivals.h: the collective calls of one process, numbered, out of its records.
  *
  * Calls of one communicator and function are numbered from 0 on, as hookcli numbers them when it
- * reads the records. A call inside of another call of MPI does not count. Memory is bounded:
- * HK_ARRIVALS_KINDS, HK_ARRIVALS_THREADS, HK_ARRIVALS_WAITING. Calls without room are dropped and
- * counted, and leave a gap in the numbers. Not thread-safe.
+ * reads the records. A call with a tag has it for its number: several threads of gloo make the
+ * calls of one communicator. A call inside of another call of MPI does not count. Memory is
+ * bounded: HK_ARRIVALS_KINDS, HK_ARRIVALS_THREADS, HK_ARRIVALS_WAITING. Calls without room are
+ * dropped and counted, and leave a gap in the numbers. Not thread-safe.
  */
 #ifndef HK_COLLECTOR_ARRIVAL_ARRIVALS_H
 #define HK_COLLECTOR_ARRIVAL_ARRIVALS_H
@@ -41,9 +42,9 @@ struct hk_arrivals *hk_arrivals_free(struct hk_arrivals *arrivals);
  * called before the records of a run are added. */
 bool hk_arrivals_wanted(struct hk_arrivals *arrivals);
 
-/* Adds RECORD if it is of a call of MPI. Records of a thread come in the order of their ends. The
- * newest call of a thread waits for its next one, which may contain it. Without memory the
- * numbers end, with a reason. */
+/* Adds RECORD if it is of a call of MPI or gloo. Records of a thread come in the order of their
+ * ends. The newest call of a thread waits for its next one, which may contain it. Without memory
+ * the numbers end, with a reason. */
 void hk_arrivals_add(struct hk_arrivals *arrivals, const struct hk_record *record);
 
 /* Stops numbering for REASON: records are missing. Later calls are ignored. */

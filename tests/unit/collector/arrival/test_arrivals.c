@@ -15,7 +15,7 @@
 
 #define START_NS 5000000u
 
-enum { BARRIER, BCAST, FORTRAN, SPLIT, SEND, READ, OTHER_BARRIER, SITES };
+enum { BARRIER, BCAST, FORTRAN, SPLIT, SEND, READ, OTHER_BARRIER, ALLREDUCE, SITES };
 
 static const struct hk_chunk_site sites[SITES] = {
     [BARRIER] = {.meaning = HK_MEANING_COLLECTIVE,
@@ -49,6 +49,11 @@ static const struct hk_chunk_site sites[SITES] = {
 		       .keys = {HK_KEY_COMM},
 		       .function = "MPI_Barrier",
 		       .domain = "mpi"},
+    [ALLREDUCE] = {.meaning = HK_MEANING_COLLECTIVE,
+		   .key_count = 2,
+		   .keys = {HK_KEY_TAG, HK_KEY_COMM},
+		   .function = "_ZN4gloo9allreduceERKNS_16AllreduceOptionsE",
+		   .domain = "gloo"},
 };
 
 static int define_site(void *context, uint32_t id, struct hk_chunk_site *ret_site)
@@ -194,6 +199,20 @@ static void second_thread_ends_the_numbers(void **state)
 	hk_arrivals_free(arrivals);
 }
 
+static void threads_with_tagged_calls_keep_the_numbers(void **state)
+{
+	(void)state;
+	struct hk_arrivals *arrivals = make();
+
+	add_by(arrivals, 2, ALLREDUCE, 110, 190, 8, HK_COMM_WORLD);
+	add_by(arrivals, 2, ALLREDUCE, 210, 220, 9, HK_COMM_WORLD);
+	add_by(arrivals, 1, ALLREDUCE, 100, 200, 7, HK_COMM_WORLD);
+	assert_string_equal(take(arrivals), "_ZN4gloo9allreduceERKNS_16AllreduceOptionsE:7@100 "
+					    "_ZN4gloo9allreduceERKNS_16AllreduceOptionsE:8@110 "
+					    "_ZN4gloo9allreduceERKNS_16AllreduceOptionsE:9@210");
+	hk_arrivals_free(arrivals);
+}
+
 static void communicator_with_two_ranks_of_the_process_is_not_numbered(void **state)
 {
 	(void)state;
@@ -305,6 +324,7 @@ int main(void)
 	    cmocka_unit_test(call_inside_of_another_one_is_not_numbered),
 	    cmocka_unit_test(two_calls_inside_of_another_one_end_the_numbers),
 	    cmocka_unit_test(second_thread_ends_the_numbers),
+	    cmocka_unit_test(threads_with_tagged_calls_keep_the_numbers),
 	    cmocka_unit_test(communicator_with_two_ranks_of_the_process_is_not_numbered),
 	    cmocka_unit_test(calls_without_room_leave_a_gap),
 	    cmocka_unit_test(lost_records_end_the_numbers),
