@@ -6,6 +6,7 @@
 
 #include "cli/steps/changes.h"
 #include "report/model/lookup.h"
+#include "report/wait/pattern.h"
 
 #define LEAST_SHARE 0.5 /* of the change, by which a function may exceed the others' time */
 #define MOST_SHARE 2.0
@@ -53,7 +54,7 @@ int hk_excess_find(const struct hk_report *report, int32_t rank, double change_n
 	for (size_t i = hk_report_first_call(report, rank);
 	     i < report->call_count && report->calls[i].rank == rank; i++) {
 		const struct hk_report_call *call = &report->calls[i];
-		if (strcmp(call->domain, "mpi") == 0 || strcmp(call->role, "main") != 0 ||
+		if (hk_wait_is_domain(call->domain) || strcmp(call->role, "main") != 0 ||
 		    !call->numbers.have_total) {
 			continue;
 		}

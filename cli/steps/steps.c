@@ -8,6 +8,7 @@
 #include "cli/timeline/timeline.h"
 #include "hooks/hook.h"
 #include "report/model/domains.h"
+#include "report/wait/pattern.h"
 
 #define NO_STEP (~(uint64_t)0) /* agent/hooktrace.h, HK_NO_STEP */
 
@@ -39,9 +40,9 @@ bool hk_steps_waits(const struct hk_export_site *site)
 	case HK_MEANING_COLLECTIVE:
 		return true;
 	case HK_MEANING_WAIT:
-		return !hk_domain_is_idle(site->domain);
+		return hk_wait_is_domain(site->domain) || !hk_domain_is_idle(site->domain);
 	default:
-		return strcmp(site->domain, "mpi") == 0;
+		return hk_wait_is_domain(site->domain);
 	}
 }
 

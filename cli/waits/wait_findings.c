@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/finding/share.h"
+#include "report/findings/standing.h"
 #include "report/findings/wait_findings.h"
 #include "report/model/lookup.h"
 #include "report/usage/message_findings.h"
@@ -144,11 +145,11 @@ void hk_wait_findings_add(const struct hk_waits *waits, const struct hk_report *
 		return;
 	}
 	struct place longest = longest_for(waits, most);
-	hk_name_print(name, NAME_COLUMNS, longest.row->function);
-	hk_finding_add(findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
-		       "the ranks waited %s for rank %" PRId32
-		       ", %.0f %% of all their waits in MPI",
-		       hk_quantity_time(time, most_ns), most, 100 * most_ns / all_ns);
+	hk_name_print_function(name, NAME_COLUMNS, longest.row->function);
+	hk_finding_add(
+	    findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
+	    "the ranks waited %s for rank %" PRId32 ", %.0f %% of all their waits in %s calls",
+	    hk_quantity_time(time, most_ns), most, 100 * most_ns / all_ns, hk_joint_name(report));
 	hk_finding_classify(findings, "awaited-rank", HK_CONFIDENCE_MEDIUM, most_ns);
 	hk_finding_about_rank(findings, most);
 	hk_finding_about_function(findings, longest.row->function);

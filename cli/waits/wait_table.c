@@ -134,7 +134,7 @@ static int functions_write(const struct hk_waits *waits, FILE *output, bool colo
 
 	for (size_t i = 0; groups && parts && i < count; i++) {
 		most_find(waits, &groups[i], same_function, true, parts);
-		hk_name_print(name, NAME_COLUMNS, groups[i].first->function);
+		hk_name_print_function(name, NAME_COLUMNS, groups[i].first->function);
 		hk_table_add(table, "%s", hk_wait_pattern_name(groups[i].first->pattern));
 		hk_table_add(table, "%s", name);
 		numbers_add(table, &groups[i]);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/demangle.h"
+
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 /* Length of the well-formed UTF-8 character at `at` (RFC 3629, no surrogates), 0 if it is none. */
@@ -66,6 +68,14 @@ size_t hk_name_print(char *text, size_t columns, const char *name)
 	}
 	text[used] = '\0';
 	return shown;
+}
+
+size_t hk_name_print_function(char *text, size_t columns, const char *name)
+{
+	char shown[HK_DEMANGLE_NAME_BYTES];
+
+	hk_demangle_short(name, shown, sizeof(shown));
+	return hk_name_print(text, columns, shown);
 }
 
 size_t hk_name_print_end(char *text, size_t columns, const char *name)

@@ -14,6 +14,9 @@
  * cut. Returns the number of characters. */
 size_t hk_name_print(char *text, size_t columns, const char *name);
 
+/* As hk_name_print. A function's name of C++ is shown as its source has it, without parameters. */
+size_t hk_name_print_function(char *text, size_t columns, const char *name);
+
 /* As hk_name_print, but keeps the end: long paths differ there. */
 size_t hk_name_print_end(char *text, size_t columns, const char *name);
 

@@ -9,9 +9,11 @@
 #include "report/finding/stack_advice.h"
 #include "report/findings/late.h"
 #include "report/findings/spread.h"
+#include "report/findings/standing.h"
 #include "report/model/activity.h"
 #include "report/model/domains.h"
 #include "report/model/lookup.h"
+#include "report/wait/pattern.h"
 #include "text/name.h"
 #include "text/quantity.h"
 
@@ -261,7 +263,7 @@ static struct cause cause_of(const struct hk_report *report, size_t rank, double
 	     i < report->call_count && report->calls[i].rank == number; i++) {
 		const struct hk_report_call *call = &report->calls[i];
 		size_t count = 0;
-		if (strcmp(call->domain, "mpi") == 0 || strcmp(call->role, "main") != 0 ||
+		if (hk_wait_is_domain(call->domain) || strcmp(call->role, "main") != 0 ||
 		    !call->numbers.have_total) {
 			continue;
 		}
@@ -325,7 +327,7 @@ static bool is_counted_only(const struct hk_report *report, size_t rank)
 		for (size_t k = hk_report_first_call(report, number);
 		     name && k < report->call_count && report->calls[k].rank == number; k++) {
 			const struct hk_report_call *call = &report->calls[k];
-			if (strcmp(call->domain, "mpi") == 0 &&
+			if (hk_wait_is_domain(call->domain) &&
 			    strcmp(call->function, name + 1) == 0) {
 				return true;
 			}
@@ -376,8 +378,10 @@ static void late_add(struct hk_findings *findings, const struct hk_report *repor
 		     const struct hk_late *late, const struct cause *cause)
 {
 	char work[HK_QUANTITY_BYTES], more[HK_QUANTITY_BYTES], name[HK_NAME_BYTES(NAME_COLUMNS)];
-	char why[sizeof(name) + 80] = ", in no function that was hooked outside MPI";
+	char why[sizeof(name) + 80];
+	const char *joint = hk_joint_name(report);
 
+	snprintf(why, sizeof(why), ", in no function that was hooked outside %s", joint);
 	if (cause->function) {
 		hk_name_print(name, NAME_COLUMNS, cause->function);
 		snprintf(why, sizeof(why), ", %s of that in %s",
@@ -387,9 +391,9 @@ static void late_add(struct hk_findings *findings, const struct hk_report *repor
 	}
 	hk_finding_add(findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
 		       "rank %" PRId32
-		       " is late: between MPI calls it works %s, %.0f %% (\302\261%.0f) above "
+		       " is late: between %s calls it works %s, %.0f %% (\302\261%.0f) above "
 		       "%s%s",
-		       report->ranks[late->rank].rank, hk_quantity_time(work, late->work),
+		       report->ranks[late->rank].rank, joint, hk_quantity_time(work, late->work),
 		       100 * late->excess, ceil(200 * late->error), others_of(report), why);
 	rank_classify(findings, report, "late-rank", late);
 	if (cause->function) {
@@ -415,7 +419,8 @@ static void delayed_add(struct hk_findings *findings, const struct hk_report *re
 		       report->ranks[late->rank].rank, hk_quantity_time(waited, delay->own_ns),
 		       others_of(report), hk_quantity_time(others, delay->others_ns));
 	rank_classify(findings, report, "no-processor", late);
-	hk_finding_evidence(findings, "between MPI calls it is %s later than %s",
+	hk_finding_evidence(findings, "between %s calls it is %s later than %s",
+			    hk_joint_name(report),
 			    hk_quantity_time(more, late->work - late->others), others_of(report));
 	processors_advise(findings, report, late);
 }
@@ -482,10 +487,11 @@ static void waiting_add(struct hk_findings *findings, const struct hk_report *re
 
 	hk_finding_add(findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
 		       "rank %" PRId32
-		       " waits for a processor: between MPI calls %s, %s %s; other processes "
+		       " waits for a processor: between %s calls %s, %s %s; other processes "
 		       "had it",
-		       report->ranks[late->rank].rank, hk_quantity_time(waited, late->work),
-		       others_of(report), hk_quantity_time(others, late->others));
+		       report->ranks[late->rank].rank, hk_joint_name(report),
+		       hk_quantity_time(waited, late->work), others_of(report),
+		       hk_quantity_time(others, late->others));
 	rank_classify(findings, report, "no-processor", late);
 	processors_advise(findings, report, late);
 }
@@ -570,7 +576,7 @@ static void uneven_add(struct hk_findings *findings, const struct hk_report *rep
 	    hk_quantity_time(mean_text, (double)worst->numbers.total_ns / ranks), worst->imbalance);
 	/* Time in MPI is mostly waiting, which follows from what the ranks do elsewhere. */
 	bool low =
-	    strcmp(worst->domain, "mpi") == 0 ||
+	    hk_wait_is_domain(worst->domain) ||
 	    (worst->numbers.have_latency && (double)worst->numbers.max_ns >= ONE_CALL * lost);
 	hk_finding_classify(findings, "uneven-function",
 			    low ? HK_CONFIDENCE_LOW : HK_CONFIDENCE_MEDIUM, lost);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/finding/share.h"
+#include "report/findings/standing.h"
 #include "report/model/activity.h"
 #include "text/quantity.h"
 
@@ -46,9 +47,10 @@ void hk_findings_add_processors(const struct hk_report *report, struct hk_findin
 		return;
 	}
 	hk_finding_add(findings, HK_TOPIC_TIME, HK_WEIGHT_FINDING,
-		       "the ranks wait for a processor: %s between MPI calls, %.0f %% of their "
+		       "the ranks wait for a processor: %s between %s calls, %.0f %% of their "
 		       "time",
-		       hk_quantity_time(time, waiting_ns), 100 * waiting_ns / wall_ns);
+		       hk_quantity_time(time, waiting_ns), hk_joint_name(report),
+		       100 * waiting_ns / wall_ns);
 	hk_finding_classify(findings, "oversubscribed", HK_CONFIDENCE_HIGH, waiting_ns);
 	hk_finding_evidence(findings,
 			    "%zu of %zu ranks do; processor time is %.0f %% of the wall time",

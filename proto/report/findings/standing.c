@@ -71,3 +71,14 @@ double hk_calls_lately(const struct hk_report *report, const struct hk_report_ra
 
 	return rows ? grown(&rows[count - 1], rank, over_ns) / (over_ns / 1e9) : (double)NAN;
 }
+
+const char *hk_joint_name(const struct hk_report *report)
+{
+	bool torch = false, mpi = false;
+
+	for (size_t i = 0; !mpi && i < report->call_count; i++) {
+		mpi = strcmp(report->calls[i].domain, "mpi") == 0;
+		torch |= strcmp(report->calls[i].domain, "c10d") == 0;
+	}
+	return torch && !mpi ? "torch.distributed" : "MPI";
+}

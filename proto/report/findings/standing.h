@@ -18,4 +18,8 @@ struct hk_standing hk_standing_of(const struct hk_report *report,
 double hk_calls_lately(const struct hk_report *report, const struct hk_report_rank *rank,
 		       double over_ns);
 
+/* Returns how sentences name the calls in which ranks wait for each other: "MPI", or
+ * "torch.distributed" if the ranks make such calls and none of MPI; static. */
+const char *hk_joint_name(const struct hk_report *report);
+
 #endif

@@ -21,7 +21,7 @@ static void where_print(char text[WHERE_BYTES], const struct hk_report_wait *wai
 {
 	char name[HK_NAME_BYTES(NAME_COLUMNS)];
 
-	hk_name_print(name, NAME_COLUMNS, wait->function);
+	hk_name_print_function(name, NAME_COLUMNS, wait->function);
 	if (wait->comm == HK_COMM_WORLD) {
 		snprintf(text, WHERE_BYTES, "%s", name);
 	} else {

@@ -28,6 +28,7 @@
 #define TRANSFERS_SHOWN 6u
 #define DEVICE_ROWS_SHOWN 6u
 #define COMMAND_COLUMNS 48
+#define NAME_COLUMNS 48
 #define ID_COLUMNS 40
 #define FILES_COLUMNS 240
 
@@ -261,9 +262,10 @@ static void call_add(const struct summary *summary, struct hk_table *table,
 		     const struct hk_group *group, const char *library)
 {
 	const struct hk_report_numbers *n = &group->numbers;
-	char text[HK_QUANTITY_BYTES];
+	char text[HK_QUANTITY_BYTES], name[HK_NAME_BYTES(NAME_COLUMNS)];
 
-	hk_table_add(table, "%s", group->function);
+	hk_name_print_function(name, NAME_COLUMNS, group->function);
+	hk_table_add(table, "%s", name);
 	hk_table_add(table, "%s", library);
 	hk_table_add(table, "%" PRIu64, n->calls);
 	if (n->have_total) {

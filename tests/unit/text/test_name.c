@@ -37,6 +37,11 @@ static void test_print_is_harmless(void **state)
 		assert_string_equal(text, cases[i].out);
 	}
 	assert_int_equal(hk_name_print(text, 16, "caf\xc3\xa9"), 4);
+	assert_int_equal(hk_name_print_function(text, 16, "_ZN4gloo7barrierERNS_14BarrierOptionsE"),
+			 13);
+	assert_string_equal(text, "gloo::barrier");
+	hk_name_print_function(text, 16, "MPI_Barrier\n");
+	assert_string_equal(text, "MPI_Barrier?");
 }
 
 static void test_end_is_kept(void **state)
