@@ -5,7 +5,8 @@ the kind and the rank, and nothing is claimed without a fault.
     test_why_campaign.py BUILD RUNS [SEED [PROGRAM:FAULT ...]]
 
 Half of the seeded RUNS have a fault, of PROGRAM:FAULT only if given. The ranks leave their processor to others while they wait in MPI, and their
-work together needs less than one processor, so two processors suffice. Prints the table of what was said.
+work together needs less than one processor, so two processors suffice. Jobs of torch are left out
+if the Python that TORCH_PYTHON names has none. Prints the table of what was said.
 """
 import collections
 import contextlib
@@ -17,12 +18,15 @@ import subprocess
 import sys
 import time
 
+import harness
 from harness import Failure, expect_true, main, wait_for
+import test_why_hang_torch
 from test_why_hang import Job
 
 WORKLOADS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "workloads")
-STEPS, LAMMPS_STEPS = 800, 300
+STEPS, LAMMPS_STEPS, TORCH_STEPS = 800, 300, 400
 RANKS = (4, 5, 6, 8)
+PYTHON = os.environ.get("TORCH_PYTHON", sys.executable)
 ATTEMPTS = 3
 HOGS = 8
 # A rank that is late because it became slow: either may cost more.
@@ -83,6 +87,24 @@ def lammps(run, case):
                   LAMMPS_RANK=str(case.rank), LAMMPS_FAULT=case.fault)
 
 
+def torch_ddp(run, case):
+    step = case.step * TORCH_STEPS // STEPS
+    name = f"job{case.number}"
+    run.trace(PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", case.ranks, os.path.join(WORKLOADS, "torch_ddp.py"), case.fault,
+              case.rank, step, TORCH_STEPS, store=name, options=("-q", "--job", name), env={"HOOK_BUDGET": "2", "OMP_NUM_THREADS": "1"})
+    return findings_of(run, run.path(name, name))
+
+
+def torch_hang(run, case):
+    """What is said while the job hangs."""
+    job = test_why_hang_torch.Job(run, PYTHON, case.number, case.fault, case.rank, case.step % test_why_hang_torch.STEPS)
+    try:
+        job.wait()
+        return findings_of(run, job.name)
+    finally:
+        job.end()
+
+
 def mpi_hang(run, case):
     """What is said while the job hangs."""
     job = Job(run, case.number, case.fault, case.rank, case.step, case.ranks, LD_PRELOAD=run.workload("libgentle_yield.so"))
@@ -135,7 +157,17 @@ PROGRAMS = {
         "loader": Right(SLOW, "read"),
     },
     lammps: {"none": None, "sleep": Right(SLOW, "nanosleep"), "work": Right(SLOW)},
+    torch_ddp: {
+        "none": None,
+        "sleep": Right(SLOW, "clock_nanosleep"),
+        "work": Right(SLOW),
+        "gc": Right(SLOW),
+        "loader": Right(SLOW, "read"),
+    },
+    # It leaves out a step; it calls another collective; SIGSTOP.
+    torch_hang: {"skip": STUCK, "op": STUCK, "stop": STUCK},
 }
+TORCH = (torch_ddp, torch_hang)
 
 
 def is_right(right, case, findings):
@@ -148,14 +180,20 @@ def is_right(right, case, findings):
     return first["kind"] in right.kinds and right.function in (None, first["function"]) and (not right.rank or first["ranks"] == [case.rank])
 
 
+def has_torch():
+    return subprocess.run([PYTHON, "-c", "import torch.distributed"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          check=False).returncode == 0
+
+
 def cases_of(runs, seed, only):
     """Half of them without a fault, each program and fault in turn."""
     choose = random.Random(seed)
-    clean = [program for program, faults in PROGRAMS.items() if "none" in faults]
-    faulty = [(program, fault) for program, faults in PROGRAMS.items() for fault in faults if fault != "none" and (not only or f"{program.__name__}:{fault}" in only)]
+    programs = {program: faults for program, faults in PROGRAMS.items() if program not in TORCH or has_torch()}
+    clean = [program for program, faults in programs.items() if "none" in faults]
+    faulty = [(program, fault) for program, faults in programs.items() for fault in faults if fault != "none" and (not only or f"{program.__name__}:{fault}" in only)]
     for number in range(runs):
         program, fault = faulty[number // 2 % len(faulty)] if number % 2 else (clean[number // 2 % len(clean)], "none")
-        ranks = choose.choice(RANKS)
+        ranks = harness.RANKS if program in TORCH else choose.choice(RANKS)
         yield program, Case(number, fault, choose.randrange(ranks), choose.randrange(20, STEPS // 4), ranks)
 
 

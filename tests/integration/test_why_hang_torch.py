@@ -2,7 +2,7 @@
 """hookcli why on data-parallel jobs of torch over gloo that hang, on four ranks: the awaited rank and its place are named. Printed: how soon,
 and what torch's flight recorder and py-spy say of the same jobs while they hang, judged as debuggers.py says.
 
-    test_why_hang_torch.py BUILD [JOBS [FAULT ...]]
+    test_why_hang_torch.py BUILD [JOBS [SEED [FAULT ...]]]
 
 TORCH_PYTHON names a Python with torch 2.15 or newer, which has a flight recorder for gloo; py-spy is looked for beside it.
 """
@@ -106,8 +106,8 @@ def line_of(name, cells):
     return f"{name:9} " + " ".join(f"{cell:>9}" for cell in cells)
 
 
-def campaign(run, python, py_spy, count, faults):
-    choose = random.Random(20)
+def campaign(run, python, py_spy, count, seed, faults):
+    choose = random.Random(seed)
     table = collections.defaultdict(collections.Counter)
     times = []
     for number in range(count):
@@ -132,13 +132,15 @@ def campaign(run, python, py_spy, count, faults):
     sums = sum(table.values(), collections.Counter())
     print(line_of("all", [sums[column] for column in columns]))
     print(f"named after {sorted(times)[len(times) // 2]:.1f} s in the median, {max(times):.1f} s at most")
+    print(f"of {sums['jobs']}: named within {NAMED_WITHIN_S} s {sums['soon']}, culprit right {sums['rank']}, place right {sums['place']}; "
+          f"culprit of the flight recorder right {sums['recorder']}, of py-spy {sums['py-spy']}")
     return sums
 
 
-def test(run, count=len(HANGS), *faults):
+def test(run, count=len(HANGS), seed=20, *faults):
     python, py_spy = torch_python()
     run.start_collector()
-    sums = campaign(run, python, py_spy, int(count), faults or HANGS)
+    sums = campaign(run, python, py_spy, int(count), int(seed), faults or HANGS)
     expect_true(f"the rank is right in {sums['rank']} of {sums['jobs']}", sums["rank"] >= sums["jobs"] * 48 // 50)
     expect_true(f"the place is right in {sums['place']} of {sums['jobs']}", sums["place"] >= sums["jobs"] * 48 // 50)
 
