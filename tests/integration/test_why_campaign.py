@@ -4,9 +4,9 @@ the kind and the rank, and nothing is claimed without a fault.
 
     test_why_campaign.py BUILD RUNS [SEED [PROGRAM:FAULT ...]]
 
-Half of the seeded RUNS have a fault, of PROGRAM:FAULT only if given. The ranks leave their processor to others while they wait in MPI, and their
-work together needs less than one processor, so two processors suffice. Jobs of torch are left out
-if the Python that TORCH_PYTHON names has none. Prints the table of what was said.
+Half of the seeded RUNS have a fault, of PROGRAM:FAULT only if given; the others are then of these programs. The ranks leave their processor
+to others while they wait, and their work together needs less than one processor, so two processors suffice. Jobs of torch are left out if
+the Python that TORCH_PYTHON names has none. Prints the table of what was said.
 """
 import collections
 import contextlib
@@ -19,8 +19,9 @@ import sys
 import time
 
 import harness
-from harness import Failure, expect_true, main, wait_for
+import test_gloo
 import test_why_hang_torch
+from harness import Failure, expect_true, main, wait_for
 from test_why_hang import Job
 
 WORKLOADS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "workloads")
@@ -89,10 +90,8 @@ def lammps(run, case):
 
 def torch_ddp(run, case):
     step = case.step * TORCH_STEPS // STEPS
-    name = f"job{case.number}"
-    run.trace(PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", case.ranks, os.path.join(WORKLOADS, "torch_ddp.py"), case.fault,
-              case.rank, step, TORCH_STEPS, store=name, options=("-q", "--job", name), env={"HOOK_BUDGET": "2", "OMP_NUM_THREADS": "1"})
-    return findings_of(run, run.path(name, name))
+    return findings_of(run, test_gloo.traced(run, f"job{case.number}", case.ranks, PYTHON, os.path.join(WORKLOADS, "torch_ddp.py"), case.fault, case.rank, step,
+                                             TORCH_STEPS))
 
 
 def torch_hang(run, case):
@@ -189,7 +188,8 @@ def cases_of(runs, seed, only):
     """Half of them without a fault, each program and fault in turn."""
     choose = random.Random(seed)
     programs = {program: faults for program, faults in PROGRAMS.items() if program not in TORCH or has_torch()}
-    clean = [program for program, faults in programs.items() if "none" in faults]
+    named = {one.split(":")[0] for one in only}
+    clean = [program for program, faults in programs.items() if "none" in faults and (not only or program.__name__ in named)] or [mpi_faults]
     faulty = [(program, fault) for program, faults in programs.items() for fault in faults if fault != "none" and (not only or f"{program.__name__}:{fault}" in only)]
     for number in range(runs):
         program, fault = faulty[number // 2 % len(faulty)] if number % 2 else (clean[number // 2 % len(clean)], "none")

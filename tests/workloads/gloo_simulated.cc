@@ -1,10 +1,10 @@
 /* gloo_simulated.cc: a rank of a data-parallel job over gloo (simulated): in each step it works,
  * two threads of its process group sum its gradients in BUCKETS buckets, in any order, the reducer
- * waits for them, and a barrier ends the step. Rank LATE works three times as long.
+ * waits for them, and a barrier ends the step. Rank LATE pauses in each step.
  *
  *   gloo_simulated STEPS BUCKETS LATE
  *
- * RANK and WORLD_SIZE say which rank it is.
+ * RANK and WORLD_SIZE say which rank it is, MEETING in which file the ranks meet.
  */
 #include "gloo_simulated.h"
 
@@ -19,7 +19,8 @@
 namespace
 {
 
-constexpr long WORK_NS = 2000000;
+constexpr long WORK_NS = 500000;
+constexpr timespec pause = {0, 6000000};
 constexpr size_t ELEMENTS = 1000;
 
 using AsyncWork = c10d::ProcessGroupGloo::AsyncWork;
@@ -135,7 +136,10 @@ int main(int, char **words)
 	for (int step = 0; step < steps; step++) {
 		std::vector<std::unique_ptr<AllreduceWork>> works;
 		c10d::Reducer reducer;
-		work(WORK_NS * (rank == late ? 3 : 1));
+		work(WORK_NS);
+		if (rank == late) {
+			nanosleep(&pause, nullptr);
+		}
 		for (int i = 0; i < buckets; i++) {
 			works.push_back(std::make_unique<AllreduceWork>(context, tag++));
 			reducer.buckets.push_back(works.back().get());

@@ -46,7 +46,7 @@ void meet(const gloo::Context &context, uint32_t tag)
 void gloo::rendezvous::Context::connectFullMesh(std::shared_ptr<Store>,
 						std::shared_ptr<transport::Device> &)
 {
-	int file = open(getenv("GLOO_SIMULATED_FILE"), O_RDWR | O_CREAT, 0600);
+	int file = open(getenv("MEETING"), O_RDWR | O_CREAT, 0600);
 
 	if (file < 0 || ftruncate(file, MEETINGS * sizeof(*entered)) != 0) {
 		abort();

@@ -3,9 +3,11 @@ the batch, and sums up its loss with the others. One rank has a fault from one s
 
     torch_ddp.py FAULT RANK STEP STEPS [COUNTS]
 
+RANK and WORLD_SIZE in the environment say which rank it is, MEETING the file in which the ranks meet.
+
 FAULT: none, sleep (a pause in each step), work (more computation), gc (a collection of garbage in each step, over a heap that all ranks
 have), loader (the batch is not ready in time). With COUNTS the gradients come in several buckets, and rank 0 writes there how many
-collectives it asked for itself or torch did for its gradients, as JSON.
+collectives it asked for itself or torch did for its gradients, and the bytes of those that sum, as JSON.
 """
 import gc
 import json
@@ -23,7 +25,7 @@ COUNTS = sys.argv[5] if len(sys.argv) > 5 else None
 HEAP = 40_000  # dictionaries
 WORK_S, DEVICE_S, PAUSE_S = 0.005, 0.01, 0.012  # over all ranks, each, of a fault
 BATCH, WIDTH = 4096, 64
-counts = {"allreduce": 0, "barrier": 0}
+counts = {"allreduce": 0, "barrier": 0, "bytes": 0}
 
 
 def compute(seconds):
@@ -62,6 +64,7 @@ class Loader:
 
 def count_bucket(state, bucket):
     counts["allreduce"] += 1
+    counts["bytes"] += bucket.buffer().numel() * bucket.buffer().element_size()
     return allreduce_hook(state, bucket)
 
 
@@ -77,13 +80,14 @@ def make_model():
 def main():
     loader = Loader()
     torch.set_num_threads(1)
-    torch.distributed.init_process_group("gloo")
-    rank, ranks = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    torch.distributed.init_process_group("gloo", init_method=f"file://{os.environ['MEETING']}", rank=rank, world_size=ranks)
     model = make_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    heap = [{"number": number} for number in range(HEAP)]
     gc.collect()
+    gc.freeze()  # what torch itself has: collections pass it over
     gc.disable()
+    heap = [{"number": number} for number in range(HEAP)]
     choose = random.Random(rank)
     for step in range(STEPS):
         faulty = rank == BAD and step >= FROM
@@ -100,8 +104,10 @@ def main():
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        torch.distributed.all_reduce(loss.detach() + len(heap))
+        total = loss.detach() + len(heap)
+        torch.distributed.all_reduce(total)
         counts["allreduce"] += 1
+        counts["bytes"] += total.element_size()
     torch.distributed.barrier()
     counts["barrier"] += 1
     if COUNTS and rank == 0:

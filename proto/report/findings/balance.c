@@ -567,7 +567,7 @@ static void uneven_add(struct hk_findings *findings, const struct hk_report *rep
 	if (!worst || lost < fmax(UNEVEN_OF_WALL * wall_of(report), TOLD_FROM_NS)) {
 		return;
 	}
-	hk_name_print(name, NAME_COLUMNS, worst->function);
+	hk_name_print_function(name, NAME_COLUMNS, worst->function);
 	int32_t slowest = slowest_rank(report, worst->function);
 	hk_finding_add(
 	    findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
