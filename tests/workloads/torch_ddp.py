@@ -22,7 +22,7 @@ from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_
 
 FAULT, BAD, FROM, STEPS = sys.argv[1], *map(int, sys.argv[2:5])
 COUNTS = sys.argv[5] if len(sys.argv) > 5 else None
-HEAP = 40_000  # dictionaries
+HEAP = 200_000  # lists
 WORK_S, DEVICE_S, PAUSE_S = 0.005, 0.01, 0.012  # over all ranks, each, of a fault
 BATCH, WIDTH = 4096, 64
 counts = {"allreduce": 0, "barrier": 0, "bytes": 0}
@@ -87,7 +87,7 @@ def main():
     gc.collect()
     gc.freeze()  # what torch itself has: collections pass it over
     gc.disable()
-    heap = [{"number": number} for number in range(HEAP)]
+    heap = [[number] for number in range(HEAP)]
     choose = random.Random(rank)
     for step in range(STEPS):
         faulty = rank == BAD and step >= FROM
