@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/steps/changes.h"
+#include "report/findings/standing.h"
 #include "report/model/lookup.h"
 #include "report/wait/pattern.h"
 
@@ -55,7 +56,7 @@ int hk_excess_find(const struct hk_report *report, int32_t rank, double change_n
 	     i < report->call_count && report->calls[i].rank == rank; i++) {
 		const struct hk_report_call *call = &report->calls[i];
 		if (hk_wait_is_domain(call->domain) || strcmp(call->role, "main") != 0 ||
-		    !call->numbers.have_total) {
+		    !call->numbers.have_total || hk_is_transport(call)) {
 			continue;
 		}
 		double own_ns = time_in(report, rank, call->function);

@@ -115,7 +115,7 @@ def test_torch(run, runs):
     expect(f"runs of {runs} without a claim", clean, runs)
 
 
-def test(run, kind="simulated", runs=2):
+def test(run, kind="simulated", runs=0):
     if kind == "torch":
         test_torch(run, int(runs))
     else:

@@ -264,7 +264,7 @@ static struct cause cause_of(const struct hk_report *report, size_t rank, double
 		const struct hk_report_call *call = &report->calls[i];
 		size_t count = 0;
 		if (hk_wait_is_domain(call->domain) || strcmp(call->role, "main") != 0 ||
-		    !call->numbers.have_total) {
+		    !call->numbers.have_total || hk_is_transport(call)) {
 			continue;
 		}
 		double own = time_in(report, rank, call->function);

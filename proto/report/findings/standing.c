@@ -72,6 +72,20 @@ double hk_calls_lately(const struct hk_report *report, const struct hk_report_ra
 	return rows ? grown(&rows[count - 1], rank, over_ns) / (over_ns / 1e9) : (double)NAN;
 }
 
+bool hk_is_transport(const struct hk_report_call *call)
+{
+	static const char *const functions[] = {"writev", "readv", "send", "recv", "epoll_wait"};
+	bool library =
+	    strstr(call->library, "libtorch_cpu.so") || strstr(call->library, "libgloo.so");
+
+	for (size_t i = 0; library && i < sizeof(functions) / sizeof(functions[0]); i++) {
+		if (strcmp(call->function, functions[i]) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 const char *hk_joint_name(const struct hk_report *report)
 {
 	bool torch = false, mpi = false;

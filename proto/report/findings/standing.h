@@ -3,6 +3,8 @@
 #ifndef HK_REPORT_FINDINGS_STANDING_H
 #define HK_REPORT_FINDINGS_STANDING_H
 
+#include <stdbool.h>
+
 #include "report/model/report.h"
 
 /* The open calls of the first thread of a rank's main process. */
@@ -17,6 +19,10 @@ struct hk_standing hk_standing_of(const struct hk_report *report,
 /* Returns hooked calls per second of RANK in its last OVER_NS, over all threads; NAN if unknown. */
 double hk_calls_lately(const struct hk_report *report, const struct hk_report_rank *rank,
 		       double over_ns);
+
+/* Returns whether CALL moves messages of gloo: its own threads make such calls, so their time is no
+ * work of the program's. */
+bool hk_is_transport(const struct hk_report_call *call);
 
 /* Returns how sentences name the calls in which ranks wait for each other: "MPI", or
  * "torch.distributed" if the ranks make such calls and none of MPI; static. */
