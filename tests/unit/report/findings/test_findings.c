@@ -172,6 +172,30 @@ static void test_the_function_that_makes_a_rank_late_is_named(void **state)
 	free(text);
 }
 
+/* gloo's own threads move its messages: that is not what makes a rank late. */
+static void test_a_message_of_gloo_is_no_cause(void **state)
+{
+	struct maker maker;
+	(void)state;
+	fill(&maker, (const unsigned[]){4, 4, 4, 4});
+	for (int rank = 0; rank < 4; rank++) {
+		struct maker_process *process = maker.processes[rank];
+		process->sites[0].domain = (char *)(uintptr_t) "c10d";
+		process->sites[0].function =
+		    (char *)(uintptr_t) "_ZN4c10d7Reducer17finalize_backwardEv";
+		fill_work(process, rank == 1 ? 60 : 30);
+		Hk__Cell *write = maker_cell(process, "io", "writev", "/torch/lib/libtorch_cpu.so",
+					     HK_LEVEL_TIME);
+		for (int i = 0; i < (rank == 1 ? 3 : 1); i++) {
+			maker_call(write, SECOND);
+		}
+	}
+	char *text = told(&maker);
+	expect(text, "rank 1 is late: between torch.distributed calls it works ", true);
+	expect(text, ", in no function that was hooked outside torch.distributed\n", true);
+	free(text);
+}
+
 /* MPI sleeps until all ranks have come to MPI_Init: that is not what makes a rank late. */
 static void test_a_function_that_mpi_called_is_no_cause(void **state)
 {
@@ -444,6 +468,7 @@ int main(void)
 	    cmocka_unit_test(test_a_late_rank_is_named_with_its_numbers),
 	    cmocka_unit_test(test_a_late_rank_is_named_where_ranks_mostly_stand_still),
 	    cmocka_unit_test(test_the_function_that_makes_a_rank_late_is_named),
+	    cmocka_unit_test(test_a_message_of_gloo_is_no_cause),
 	    cmocka_unit_test(test_a_function_that_mpi_called_is_no_cause),
 	    cmocka_unit_test(test_a_slow_processor_is_no_late_rank),
 	    cmocka_unit_test(test_a_rank_with_as_much_work_is_not_late),
