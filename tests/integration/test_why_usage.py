@@ -17,6 +17,16 @@ RANKS = 2
 MANY = 5500  # messages a second of a rank
 SMALL, LARGE = (1, 8, 200, 1000), (4096, 65536)
 COMPUTES = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end:\n    sum(range(1000))\n"
+RETRIES = """
+import os, sys, time
+failed, end = 0, time.monotonic() + 1
+while time.monotonic() < end:
+    try:
+        os.close(os.open(sys.argv[1], os.O_RDONLY))
+    except FileNotFoundError:
+        failed += 1
+print(failed)
+"""
 NAMED_FROM = 0.08
 SHARE = 0.15  # between our times and the program's, which include more
 
@@ -101,6 +111,19 @@ def loaders(run):
     expect_true(f"files: {found['slow-io']['cost_ns']} and {waited}", (1 - SHARE) * waited <= found["slow-io"]["cost_ns"] <= (1 + SHARE) * waited)
 
 
+def retries(run):
+    """A file is opened again and again: one that is not there, and one that is. The program counts how often it fails."""
+    for name, path in (("missing", run.path("missing")), ("there", "/dev/null")):
+        shown, found = traced(run, f"retries-{name}", sys.executable, "-c", RETRIES, path, HOOK_BUDGET="off")
+        expect_true(f"{name}: {sorted(found)}", ("retried-errors" in found) == (name == "missing"))
+        if name == "missing":
+            said = found["retried-errors"]
+            failed, calls = map(int, re.match(r"(\d+) of (\d+) calls fail", said["details"][0]).groups())
+            # The interpreter looks for files as well when it starts.
+            expect_true(f"{said['details']}, not {shown}", int(shown) <= failed <= calls <= int(shown) + 1000)
+            expect_true(f"the function is {said['function']}", said["function"].startswith("open"))
+
+
 def beyond_default_hooks(run):
     """What the default hooks cannot show: why says what to turn on."""
     with open(run.path("own.py"), "w", encoding="ascii") as script:
@@ -123,6 +146,7 @@ def test(run, seed=18):
     messages(run, choose)
     files(run, choose)
     loaders(run)
+    retries(run)
     beyond_default_hooks(run)
 
 

@@ -22,6 +22,7 @@
 #include "report/findings/processor_findings.h"
 #include "report/findings/wait_findings.h"
 #include "report/model/domains.h"
+#include "report/usage/error_findings.h"
 #include "report/usage/io_findings.h"
 #include "report/usage/loader_findings.h"
 #include "report/usage/message_findings.h"
@@ -426,6 +427,7 @@ int hk_findings_init(struct hk_findings *findings, const struct hk_report *repor
 	hk_findings_add_agreements(report, findings);
 	r = r == 0 && report->rank_count > 1 ? hk_balance_add(findings, report, &groups) : r;
 	hk_findings_add_start(report, &groups, findings);
+	hk_findings_add_errors(report, &groups, findings);
 	hk_findings_add_idle(report, &groups, findings);
 	hk_findings_add_messages(report, &groups, findings);
 	if (!hk_findings_add_loader(report, findings)) {
