@@ -122,8 +122,8 @@ static int records_add(const struct hk_job *job, const struct hk_report *report,
 	int r = hk_reasons_add(job->snapshot, job->directory, report, HK_REASONS_RECORDS, findings);
 
 	if (r < 0 && r != -ENOMEM) {
-		hk_warning("cannot read the records, so waits between ranks and steps are not "
-			   "here: %s",
+		hk_warning("cannot read the records, so waits between ranks, steps and drifts are "
+			   "not here: %s",
 			   r == -EBADMSG ? "they are damaged" : strerror(-r));
 		return 1;
 	}
@@ -140,7 +140,7 @@ static void last_calls_add(const struct hk_job *job, const struct hk_report *rep
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct hk_finding *finding = &findings->list[i];
 		if (strcmp(finding->kind, "death") != 0 || finding->rank_count != 1 ||
-		    report->job.records > HK_REASONS_RECORDS) {
+		    report->job.records - report->job.shed_records > HK_REASONS_RECORDS) {
 			continue;
 		}
 		int count =

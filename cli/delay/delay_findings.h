@@ -1,4 +1,5 @@
-/* delay_findings.h: adds what made ranks late, and the critical path, to the findings of a job. */
+/* delay_findings.h: adds what made ranks late, and the critical path, to the findings of a job.
+ * Locked by the caller. */
 #ifndef HK_CLI_DELAY_DELAY_FINDINGS_H
 #define HK_CLI_DELAY_DELAY_FINDINGS_H
 

@@ -94,7 +94,7 @@ struct hk_history {
 	size_t wait_count, wait_room;
 	size_t pieces;	    /* of all lanes */
 	uint64_t full_ns;   /* calls from then on are left out; UINT64_MAX: none */
-	uint64_t elsewhere; /* waits of other threads than the first one of a rank */
+	uint64_t elsewhere; /* waits in other threads, before the end of MPI_Init, behind a gap */
 	uint64_t lost;	    /* records that are missing */
 	uint64_t doubtful;  /* collectives whose times contradict each other */
 	bool damaged;	    /* records cannot be read: there is no history */

@@ -140,7 +140,8 @@ void hk_history_notes_make(const struct hk_history *history, struct hk_history_n
 	}
 	if (history->elsewhere > 0) {
 		note(ret_notes,
-		     "%" PRIu64 " waits are left out: they are not in the first thread of a rank",
+		     "%" PRIu64 " waits are left out: in other threads than the first one of a "
+		     "rank, before the end of MPI_Init, or behind missing records",
 		     history->elsewhere);
 	}
 }

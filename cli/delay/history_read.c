@@ -17,6 +17,7 @@
 #include "hooks/hook.h"
 #include "report/model/domains.h"
 #include "report/model/role.h"
+#include "text/step_name.h"
 #include "wire/columns.h"
 
 /* The activity of a call site with a stack. */
@@ -300,8 +301,7 @@ static int call_open(struct hk_exporter *exporter, size_t lane,
 		opened->opaque++;
 		return 0;
 	}
-	if (slice->site->meaning == HK_MEANING_RANGE &&
-	    hk_marker_is_step_name(slice->site->function)) {
+	if (slice->site->meaning == HK_MEANING_RANGE && hk_is_step_name(slice->site->function)) {
 		/* A step is all that is in it. */
 		return push(opened,
 			    opened->count > 0 ? opened->list[opened->count - 1] : HK_NO_ACTIVITY);

@@ -1,4 +1,5 @@
-/* drift_findings.h: adds functions whose longest calls became longer in the course of a job. */
+/* drift_findings.h: adds functions whose longest calls became longer in the course of a job. Locked
+ * by the caller. */
 #ifndef HK_CLI_DRIFT_DRIFT_FINDINGS_H
 #define HK_CLI_DRIFT_DRIFT_FINDINGS_H
 

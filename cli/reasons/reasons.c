@@ -117,10 +117,11 @@ static void explained_subtract(const struct hk_report *report, struct hk_finding
 int hk_reasons_add(const Hk__Snapshot *snapshot, const char *directory,
 		   const struct hk_report *report, uint64_t limit, struct hk_findings *findings)
 {
-	if (report->job.records > limit) {
+	if (report->job.records - report->job.shed_records > limit) {
 		hk_finding_add(findings, HK_TOPIC_RECORDS, HK_WEIGHT_FACT,
-			       "more than %.0f million records: waits between ranks and steps were "
-			       "not looked at; hookcli report --by wait and --by step do",
+			       "more than %.0f million records: waits between ranks, their causes, "
+			       "steps and drifts were not looked at; hookcli report --by wait, "
+			       "--by delay and --by step do",
 			       (double)limit / 1e6);
 		return findings->error;
 	}

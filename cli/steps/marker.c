@@ -26,19 +26,6 @@ void hk_markers_fini(struct hk_markers *markers)
 	}
 }
 
-bool hk_marker_is_step_name(const char *name)
-{
-	static const char *const begins[] = {"ProfilerStep#", "step"};
-
-	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
-		size_t length = strlen(begins[i]);
-		if (strncasecmp(name, begins[i], length) == 0) {
-			return strspn(name + length, "0123456789 #_:-") == strlen(name + length);
-		}
-	}
-	return false;
-}
-
 static bool is_same(const struct hk_marker *x, const struct hk_marker *y)
 {
 	return x->kind == y->kind && x->name == y->name && x->comm == y->comm &&

@@ -72,9 +72,6 @@ struct hk_marker_event {
 /* MARKERS is zero but for `ranks`. Frees its memory. */
 void hk_markers_fini(struct hk_markers *markers);
 
-/* Returns whether NAME is one of a range that is a step. */
-bool hk_marker_is_step_name(const char *name);
-
 /* Ends the open step of MARKER at EVENT, if there is one, and begins the next. Returns 0 or
  * -ENOMEM. */
 int hk_markers_begin(struct hk_markers *markers, const struct hk_marker *marker,

@@ -9,6 +9,7 @@
 #include "hooks/hook.h"
 #include "report/model/domains.h"
 #include "report/wait/pattern.h"
+#include "text/step_name.h"
 
 #define NO_STEP (~(uint64_t)0) /* agent/hooktrace.h, HK_NO_STEP */
 
@@ -175,7 +176,7 @@ static int steps_open(struct hk_exporter *exporter, struct hk_export_thread *thr
 		return rc;
 	}
 	if (slice->site->meaning == HK_MEANING_RANGE) {
-		return hk_marker_is_step_name(slice->site->function) && !passing->in_range
+		return hk_is_step_name(slice->site->function) && !passing->in_range
 			   ? range_begin(exporter, rank, slice)
 			   : 0;
 	}

@@ -106,8 +106,8 @@ void hk_process_check(struct hk_process *process)
 }
 
 /* Returns whether PROCESS was killed as a process of its control group was for want of memory, and
- * counts that kill as told. The kernel counts kills by group: of processes of one group that were
- * killed together, the first ones that are found are taken for them. */
+ * counts that kill as reported. The kernel counts kills by group: of processes of one group that
+ * were killed together, the first ones that are found are taken for them. */
 static bool ran_out_of_memory(struct hk_collector *collector, struct hk_process *process)
 {
 	const Hk__Process *state = process->state;
@@ -121,7 +121,7 @@ static bool ran_out_of_memory(struct hk_collector *collector, struct hk_process 
 	struct hk_process *other, *next;
 	HASH_ITER (hh, collector->processes, other, next) {
 		if (other->segment && hk_memory_group_same(other->segment->memory_group, group)) {
-			hk_memory_group_tell(other->segment->memory_group);
+			hk_memory_group_mark_reported(other->segment->memory_group);
 		}
 	}
 	return true;

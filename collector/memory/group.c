@@ -16,7 +16,7 @@
 struct hk_memory_group {
 	char *path;
 	size_t root_length; /* of the part of PATH that is the root */
-	uint64_t told;	    /* kills */
+	uint64_t reported;  /* kills */
 };
 
 static int read_text(const char *path, char text[TEXT_BYTES])
@@ -124,7 +124,7 @@ struct hk_memory_group *hk_memory_group_new(const char *path, const char *root)
 		return NULL;
 	}
 	group->root_length = strlen(root);
-	group->told = kills_of(group);
+	group->reported = kills_of(group);
 	return group;
 }
 
@@ -173,12 +173,12 @@ uint64_t hk_memory_group_limit(const struct hk_memory_group *group)
 bool hk_memory_group_killed(const struct hk_memory_group *group)
 {
 	uint64_t kills = kills_of(group);
-	return kills != UINT64_MAX && group->told != UINT64_MAX && kills > group->told;
+	return kills != UINT64_MAX && group->reported != UINT64_MAX && kills > group->reported;
 }
 
-void hk_memory_group_tell(struct hk_memory_group *group)
+void hk_memory_group_mark_reported(struct hk_memory_group *group)
 {
-	group->told += group->told != UINT64_MAX;
+	group->reported += group->reported != UINT64_MAX;
 }
 
 bool hk_memory_group_same(const struct hk_memory_group *a, const struct hk_memory_group *b)

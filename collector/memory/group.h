@@ -28,10 +28,10 @@ struct hk_memory_group *hk_memory_group_of(uint32_t pid);
 /* Returns how many bytes the group and those around it let it use, 0 without a limit. */
 uint64_t hk_memory_group_limit(const struct hk_memory_group *group);
 
-/* Returns whether the kernel has killed a process of the group for want of memory that was not told
- * before. hk_memory_group_tell counts one as told. */
+/* Returns whether the kernel has killed a process of the group for want of memory that was not
+ * reported before. hk_memory_group_mark_reported counts one as reported. */
 bool hk_memory_group_killed(const struct hk_memory_group *group);
-void hk_memory_group_tell(struct hk_memory_group *group);
+void hk_memory_group_mark_reported(struct hk_memory_group *group);
 
 /* Returns whether both are the same group. NULL is none. */
 bool hk_memory_group_same(const struct hk_memory_group *a, const struct hk_memory_group *b);

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "hooks/hook.h"
+#include "text/step_name.h"
 
 #define STEPS_LEAST 10u /* that a median needs */
 #define SLOW_FACTOR 1.2
@@ -20,10 +20,7 @@ void hk_step_watch_fini(struct hk_step_watch *steps)
 
 static bool is_step(const Hk__Site *site)
 {
-	static const char profiler[] = "ProfilerStep#";
-	return site->meaning == HK_MEANING_RANGE &&
-	       (strcasecmp(site->function, "step") == 0 ||
-		strncmp(site->function, profiler, strlen(profiler)) == 0);
+	return site->meaning == HK_MEANING_RANGE && hk_is_step_name(site->function);
 }
 
 void hk_step_watch_site(struct hk_step_watch *steps, const Hk__Site *site)
@@ -39,7 +36,12 @@ void hk_step_watch_site(struct hk_step_watch *steps, const Hk__Site *site)
 		return;
 	}
 	steps->sites = sites;
-	sites[steps->site_count++] = site->id;
+	size_t at = steps->site_count++;
+	while (at > 0 && sites[at - 1] > site->id) {
+		sites[at] = sites[at - 1];
+		at--;
+	}
+	sites[at] = site->id;
 }
 
 static int compare(const void *a, const void *b)

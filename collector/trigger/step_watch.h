@@ -1,5 +1,5 @@
 /* step_watch.h: how long the steps of a process take: those that it marks by hk_step, or its ranges
- * named `step` and `ProfilerStep#N`. */
+ * with the name of a step (text/step_name.h). */
 #ifndef HK_COLLECTOR_TRIGGER_STEP_WATCH_H
 #define HK_COLLECTOR_TRIGGER_STEP_WATCH_H
 

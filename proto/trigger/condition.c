@@ -18,10 +18,30 @@ static const char expected_step[] =
     "expected a time or a multiple of the median behind >, such as step>200ms or step>1.5x";
 static const char expected_rate[] = "expected errors a second behind >, such as error>5/s";
 static const char expected_signal[] = "expected a signal's number from 1 to 64, such as signal=11";
+/* Kinds that the report of a running job may have. */
+#define FINDINGS(X)             \
+	X("awaited-rank")       \
+	X("death")              \
+	X("device-idle")        \
+	X("early-exit")         \
+	X("fail-slow")          \
+	X("hang")               \
+	X("late-rank")          \
+	X("launch-bound")       \
+	X("memory-growth")      \
+	X("no-processor")       \
+	X("oversubscribed")     \
+	X("retried-errors")     \
+	X("slow-io")            \
+	X("slow-loader")        \
+	X("small-messages")     \
+	X("start-up")           \
+	X("synchronous-copies") \
+	X("uneven-function")
+#define ITEM(kind) kind,
+#define WORD(kind) " " kind
 static const char expected_finding[] =
-    "expected finding= with a kind that a running job shows: awaited-rank, death, device-idle, "
-    "fail-slow, hang, late-rank, launch-bound, memory-growth, no-processor, oversubscribed, "
-    "small-messages, start-up, synchronous-copies or uneven-function";
+    "expected finding= with a kind that a running job shows:" FINDINGS(WORD);
 static const char expected_pattern[] =
     "expected one function in front, at most 119 bytes of [library:]function with * and ?";
 
@@ -34,11 +54,7 @@ static const struct statistic {
     [HK_CONDITION_MAX] = {"max", 1},	[HK_CONDITION_MEAN] = {"mean", 1},
 };
 
-static const char *const findings[] = {
-    "awaited-rank",   "death",	      "device-idle",	    "fail-slow",       "hang",
-    "late-rank",      "launch-bound", "memory-growth",	    "no-processor",    "oversubscribed",
-    "small-messages", "start-up",     "synchronous-copies", "uneven-function",
-};
+static const char *const findings[] = {FINDINGS(ITEM)};
 
 double hk_condition_quantile(enum hk_condition_statistic statistic)
 {

@@ -261,6 +261,20 @@ def check_steps(run: Run):
     collector.wait()
 
 
+def check_finding(run: Run):
+    """A finding that the report of a running job has: a file that is not there is opened again and again."""
+    program = "import os, sys\nwhile not os.path.exists(sys.argv[1]):\n    try:\n        os.open(sys.argv[2], os.O_RDONLY)\n    except FileNotFoundError:\n        pass"
+    stop, path = run.path("stop"), run.path("store", "found")
+    process = subprocess.Popen([run.binary("hookcli"), "run", "-q", "--store", run.path("store"), "--job", "found", "--trigger", "finding=retried-errors",
+                                "--", sys.executable, "-c", program, stop, run.path("missing")], env=run.environment(), cwd=run.directory)
+    rows = wait_for("the trigger", lambda: fired_of(run, path))
+    with open(stop, "w", encoding="ascii"):
+        pass
+    expect("status", process.wait(), 0)
+    expect("what fired", rows[0]["condition"], "finding=retried-errors")
+    expect("what it saw", rows[0]["saw"], "finding retried-errors")
+
+
 def check_mpi(run: Run):
     """A job of MPI whose ranks wait for each other: what a trigger kept is a job that shows that."""
     run.trace("mpirun", "-n", "4", run.workload("mpi_slowing"), "none", "0", "0", "300", "7", run.path("notes"),
@@ -365,6 +379,7 @@ def test(run: Run, *_):
     check_prolonged(run)
     check_signal(run)
     check_steps(run)
+    check_finding(run)
     check_mpi(run)
     check_nodes(run)
     if PRIVATE in sys.argv:

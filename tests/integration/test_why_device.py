@@ -56,10 +56,10 @@ def check_path(run, job):
 
 
 def test(run):
-    check_idle(run, "own", "device-idle", "own work feeds the device too slowly")
+    check_idle(run, "own", "device-idle", "the host works by itself")
     check_idle(run, "waits", "device-idle", "the host waits for each piece of work")
     check_idle(run, "launches", "launch-bound", "launch less often")
-    copies = check_idle(run, "copies", "device-idle", "busy")
+    copies = check_idle(run, "copies", "device-idle", "the host copies")
     expect("copies: all findings", sorted(kinds(copies)), ["device-idle", "synchronous-copies"])
     expect("copies: the function", next(f["function"] for f in copies if f["kind"] == "synchronous-copies"), "cudaMemcpy")
     busy = feed(run, "busy", "--device-time")[1]

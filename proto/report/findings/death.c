@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/findings/hang.h"
@@ -17,7 +18,6 @@
 #define TOGETHER_NS 1e9 /* ranks that end within this time were ended together */
 #define LEFT_NS 6e10	/* most time between a rank that leaves and others that fail */
 #define RANKS_BYTES 96
-#define RANKS_NAMED 64u
 
 /* Returns whether RANK ended in a way that a program does not choose. In a job of several ranks a
  * status other than 0 ends the others too, so it counts there. */
@@ -248,15 +248,19 @@ static bool leave_find(const struct hk_report *report, struct leave *ret_leave)
 
 static void ranks_text(const struct hk_report *report, bool left, char text[RANKS_BYTES])
 {
-	int32_t ranks[RANKS_NAMED];
+	int32_t *ranks = calloc(report->rank_count, sizeof(*ranks));
 	size_t count = 0;
 
-	for (size_t i = 0; i < report->rank_count && count < RANKS_NAMED; i++) {
+	*text = '\0';
+	for (size_t i = 0; ranks && i < report->rank_count; i++) {
 		if (has_left(&report->ranks[i]) == left) {
 			ranks[count++] = report->ranks[i].rank;
 		}
 	}
-	hk_ranks_print(text, RANKS_BYTES, ranks, count);
+	if (ranks) {
+		hk_ranks_print(text, RANKS_BYTES, ranks, count);
+	}
+	free(ranks);
 }
 
 static void leave_add(struct hk_findings *findings, const struct hk_report *report,

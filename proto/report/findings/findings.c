@@ -197,7 +197,7 @@ static void missing_add(struct hk_findings *findings, const struct hk_report *re
 	}
 	unseen_add(findings, report);
 	hk_findings_add_bare(report, findings);
-	hk_findings_add_devices(report, findings);
+	hk_findings_add_absent_devices(report, findings);
 }
 
 static void time_add(struct hk_findings *findings, const struct hk_report *report,

@@ -1,4 +1,5 @@
-/* triggers.h: which triggers of a job fired, what each saw, what it kept, and what was refused. */
+/* triggers.h: which triggers of a job fired, what each saw, what it kept, and what was refused.
+ * Locked by the caller. */
 #ifndef HK_REPORT_TRIGGER_TRIGGERS_H
 #define HK_REPORT_TRIGGER_TRIGGERS_H
 
@@ -8,7 +9,7 @@
 #include "report/model/report.h"
 #include "schema/wire.pb-c.h"
 
-/* Fills report->triggers and report->kept. Returns 0 or -ENOMEM. */
+/* Fills report->triggers. Returns 0 or -ENOMEM. */
 int hk_report_triggers_fill(struct hk_report *report, const Hk__Snapshot *snapshot);
 
 /* Writes a line for each trigger, each with PREFIX, and lines for what was refused; nothing without

@@ -1,18 +1,16 @@
 #include "report/usage/message_findings.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "report/finding/share.h"
 #include "report/finding/stack_advice.h"
+#include "text/mpi_name.h"
 #include "text/name.h"
 #include "text/quantity.h"
 
 #define NAME_COLUMNS 48
-#define NAME_BYTES 32u
 /* Messages are small and many up to this size, from this rate of a rank on, if passing them takes
  * this share of the ranks' time. */
 #define SMALL_BYTES 1024.0
@@ -48,32 +46,13 @@ static const struct {
     {"mprobe", COMPLETES},   {"improbe", COMPLETES},
 };
 
-/* Copies FUNCTION without "MPI_" and what Fortran adds, in lower case. Leaves NAME empty if it is
- * no function of MPI. */
-static void short_name(const char *function, char name[NAME_BYTES])
-{
-	static const char f08[] = "_f08";
-	size_t length = 0;
-
-	*name = '\0';
-	if (strncasecmp(function, "MPI_", 4) != 0) {
-		return;
-	}
-	for (function += 4; *function && length + 1 < NAME_BYTES; function++) {
-		name[length++] = (char)tolower((unsigned char)*function);
-	}
-	length -= length > 0 && name[length - 1] == '_';
-	name[length] = '\0';
-	if (length >= sizeof(f08) && strcmp(name + length - (sizeof(f08) - 1), f08) == 0) {
-		name[length - (sizeof(f08) - 1)] = '\0';
-	}
-}
-
 static enum part part_of(const char *function)
 {
-	char name[NAME_BYTES];
+	char name[HK_MPI_NAME_BYTES];
 
-	short_name(function, name);
+	if (!hk_mpi_name(function, name)) {
+		return NOTHING;
+	}
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		if (strcmp(name, calls[i].name) == 0) {
 			return calls[i].part;

@@ -6,8 +6,8 @@
 
 bool hk_domain_is_joint(const char *domain)
 {
-	static const char *const domains[] = {"mpi",  "nccl", "rccl", "hccl", "bkcl",
-					      "cuda", "hip",  "acl",  "xpu"};
+	static const char *const domains[] = {"mpi",  "nccl", "rccl", "hccl", "bkcl", "gloo",
+					      "c10d", "cuda", "hip",  "acl",  "xpu"};
 
 	for (size_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++) {
 		if (strcmp(domain, domains[i]) == 0) {

@@ -2,9 +2,9 @@
 
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 
 #include "report/finding/share.h"
+#include "text/mpi_name.h"
 #include "text/quantity.h"
 
 /* Least share of the ranks' time in MPI's start and end, and least time of a rank in it. */
@@ -18,11 +18,12 @@ static bool is_mpi_of_main(const struct hk_group *group)
 
 static bool starts_or_ends(const char *function)
 {
-	static const char *const names[] = {"mpi_init",		"mpi_init_",	"mpi_init_thread",
-					    "mpi_init_thread_", "mpi_finalize", "mpi_finalize_"};
+	static const char *const names[] = {"init", "init_thread", "finalize"};
+	char name[HK_MPI_NAME_BYTES];
 
+	hk_mpi_name(function, name);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcasecmp(function, names[i]) == 0) {
+		if (strcmp(name, names[i]) == 0) {
 			return true;
 		}
 	}

@@ -3,7 +3,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+
+#include "text/mpi_name.h"
 
 static const char *const names[] = {"none",	  "late-sender",    "late-receiver", "barrier",
 				    "all-to-all", "late-broadcast", "early-reduce"};
@@ -37,11 +38,9 @@ static const char *const blocking_sends[] = {"send", "ssend"};
 /* Returns whether FUNCTION is MPI's NAME, of C or Fortran. */
 static bool is_mpi(const char *function, const char *name)
 {
-	size_t length = strlen(name);
+	char own[HK_MPI_NAME_BYTES];
 
-	return strncasecmp(function, "mpi_", 4) == 0 &&
-	       strncasecmp(function + 4, name, length) == 0 &&
-	       (function[4 + length] == '\0' || strcmp(function + 4 + length, "_") == 0);
+	return hk_mpi_name(function, own) && strcmp(own, name) == 0;
 }
 
 /* Returns whether FUNCTION is a function NAME of the namespace gloo, as its symbol says. */

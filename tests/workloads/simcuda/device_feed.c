@@ -2,7 +2,7 @@
  * Feeds a simulated device for two seconds: device_feed WAY. A kernel of N blocks takes N us.
  *
  *   own       900 us of the host's own work before each kernel of 100 us
- *   waits     the host waits for each kernel of 100 us, and works for 300 us
+ *   waits     the host waits for each kernel of 100 us, and works for 100 us
  *   launches  kernels of 1 us, in a row
  *   copies    a copy that waits behind each kernel of 20 us, and 60 us of the host's own work
  *   busy      kernels of 1 ms, and a copy that waits behind every tenth
@@ -65,7 +65,7 @@ static void waits(void)
 {
 	launch(100);
 	cudaDeviceSynchronize();
-	spin_us(300);
+	spin_us(100);
 }
 
 static void launches(void)

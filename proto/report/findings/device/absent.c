@@ -12,7 +12,7 @@ static const struct {
     {"hipGetDeviceCount", "35: no driver, or an older one; 100: no device"},
 };
 
-void hk_findings_add_devices(const struct hk_report *report, struct hk_findings *findings)
+void hk_findings_add_absent_devices(const struct hk_report *report, struct hk_findings *findings)
 {
 	for (size_t k = 0; k < sizeof(questions) / sizeof(questions[0]); k++) {
 		uint64_t calls = 0, errors = 0;

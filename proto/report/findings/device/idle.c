@@ -1,6 +1,7 @@
 #include "report/findings/device/idle.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "report/findings/device/use.h"
 #include "text/name.h"
@@ -12,22 +13,17 @@
 /* Devices are idle below this share of the time in which the ranks use them, surely below that. */
 #define IDLE_SHARE 0.5
 #define SURELY_IDLE_SHARE 0.25
-/* A step is bound by its launches if they take this share of the time. Without device time it takes
- * more to say so, and the host must not wait for the device. */
-#define LAUNCH_SHARE 0.2
+/* Without device time, launches must take this share of the time, and waits no more than that. */
 #define UNSEEN_LAUNCH_SHARE 0.4
 #define UNSEEN_WAIT_SHARE 0.05
 /* Copies that wait cost something from this share on. */
 #define COPY_SHARE 0.05
-/* The host waits for each piece of work if it waits more often than once in two launches. */
+/* The host waits for each piece of work if it waits more often than once in two launches, and for
+ * this share of the time. */
 #define WAITS_PER_LAUNCH 0.5
+#define WAITS_SHARE 0.25
 
-/* Copies that wait are why the host does not launch. */
-#define COPIES_FIRST 0.25
-
-static const char copies_advice[] = "copy less often, or by cudaMemcpyAsync from pinned memory";
-static const char launches_advice[] =
-    "launch less often: fused kernels, CUDA graphs, larger batches; hookcli report --by kernel";
+#define COPIES_ADVICE "copy less often, or by cudaMemcpyAsync from pinned memory"
 
 static double mean_ns(const struct hk_device_calls *calls)
 {
@@ -67,54 +63,67 @@ static void work_evidence(struct hk_findings *findings, const struct hk_device_u
 	part_evidence(findings, use, "other hooked calls", &use->others);
 }
 
-static void idle_advise(struct hk_findings *findings, const struct hk_device_use *use)
+/* Where the host is while the devices are idle. */
+enum cause { IN_OWN_WORK, IN_LAUNCHES, IN_WAITS, IN_COPIES, IN_OTHER_CALLS };
+
+static enum cause cause_of(const struct hk_device_use *use)
 {
-	if (waits_each_time(use)) {
-		hk_finding_advise(findings,
-				  "launch further work before the host waits for the device");
-	} else if (use->copies.ns > COPIES_FIRST * use->window_ns) {
-		hk_finding_advise(findings, "%s", copies_advice);
-	} else if (use->others.ns > 0.5 * use->window_ns) {
-		hk_finding_advise(findings, "the host is in other calls meanwhile: see "
-					    "hookcli report --by function");
-	} else {
-		hk_finding_advise(findings, "the host's own work feeds the device too slowly: "
-					    "hookcli stacks says where it is");
+	const double ns[] = {[IN_LAUNCHES] = use->launches.ns,
+			     [IN_WAITS] = use->waits.ns,
+			     [IN_COPIES] = use->copies.ns,
+			     [IN_OTHER_CALLS] = use->others.ns};
+	double own_ns =
+	    use->window_ns - ns[IN_LAUNCHES] - ns[IN_WAITS] - ns[IN_COPIES] - ns[IN_OTHER_CALLS];
+	enum cause most = IN_LAUNCHES;
+	if (waits_each_time(use) && use->waits.ns >= WAITS_SHARE * use->window_ns) {
+		return IN_WAITS;
 	}
+	for (enum cause i = IN_WAITS; i <= IN_OTHER_CALLS; i++) {
+		most = ns[i] > ns[most] ? i : most;
+	}
+	return own_ns > ns[most] ? IN_OWN_WORK : most;
 }
 
-/* What devices did is known. */
+static const struct {
+	const char *text, *advice;
+} causes[] = {
+    [IN_OWN_WORK] =
+	{": the host works by itself",
+	 "the host's own work feeds the device too slowly: hookcli stacks says where it "
+	 "is"},
+    [IN_LAUNCHES] =
+	{": the host launches",
+	 "launch less often: fused kernels, CUDA graphs, larger batches; hookcli report "
+	 "--by kernel"},
+    [IN_WAITS] = {": the host waits for each piece of work",
+		  "launch further work before the host waits for the device"},
+    [IN_COPIES] = {": the host copies", COPIES_ADVICE},
+    [IN_OTHER_CALLS] = {": the host is in other calls",
+			"see what these calls are: hookcli report --by function"},
+};
+
+/* What devices did is known. Time in other calls is what other findings are about: it is no cost of
+ * this one. */
 static void idle_add(struct hk_findings *findings, const struct hk_device_use *use)
 {
-	double busy = use->work_ns / use->window_ns, idle_ns = use->window_ns - use->work_ns;
-	bool launches = use->launches.ns >= LAUNCH_SHARE * use->window_ns && !waits_each_time(use);
-	char rate[HK_QUANTITY_BYTES];
+	double busy = use->work_ns / use->window_ns, cost_ns = use->window_ns - use->work_ns;
+	enum cause cause = cause_of(use);
 	if (busy >= IDLE_SHARE) {
 		return;
 	}
-	if (launches) {
-		hk_finding_add(
-		    findings, HK_TOPIC_TIME, HK_WEIGHT_FINDING,
-		    "the devices wait for launches: busy %.0f %% of the time, %s launches "
-		    "a second of each rank",
-		    100 * busy,
-		    hk_quantity_count(rate, (double)use->launches.calls * 1e9 / use->window_ns));
-	} else {
-		hk_finding_add(
-		    findings, HK_TOPIC_TIME, HK_WEIGHT_FINDING,
-		    "the devices are busy %.0f %% of the time in which the ranks use them%s",
-		    100 * busy,
-		    waits_each_time(use) ? ": the host waits for each piece of work" : "");
+	hk_finding_add(findings, HK_TOPIC_TIME, HK_WEIGHT_FINDING,
+		       "the devices are busy %.0f %% of the time in which the ranks use them%s",
+		       100 * busy, causes[cause].text);
+	if (cause == IN_OTHER_CALLS) {
+		cost_ns = fmax(cost_ns - use->others.ns, 0);
 	}
-	hk_finding_classify(findings, launches ? "launch-bound" : "device-idle",
-			    busy < SURELY_IDLE_SHARE ? HK_CONFIDENCE_HIGH : HK_CONFIDENCE_MEDIUM,
-			    idle_ns);
+	hk_finding_classify(findings, cause == IN_LAUNCHES ? "launch-bound" : "device-idle",
+			    busy < SURELY_IDLE_SHARE && cause != IN_OTHER_CALLS
+				? HK_CONFIDENCE_HIGH
+				: HK_CONFIDENCE_MEDIUM,
+			    cost_ns);
 	work_evidence(findings, use);
-	if (launches) {
-		hk_finding_advise(findings, "%s", launches_advice);
-	} else {
-		idle_advise(findings, use);
-	}
+	hk_finding_advise(findings, "%s", causes[cause].advice);
 }
 
 /* Without device time only the host's side is known. */
@@ -157,7 +166,7 @@ static void copies_add(struct hk_findings *findings, const struct hk_device_use 
 	    findings, "%" PRIu64 " copies, %s and %s each", copies->calls,
 	    hk_quantity_time(mean, mean_ns(copies)),
 	    hk_quantity_bytes(size, (uint64_t)(copies->bytes / (double)copies->calls)));
-	hk_finding_advise(findings, "%s%s", copies_advice,
+	hk_finding_advise(findings, COPIES_ADVICE "%s",
 			  use->have_work ? ""
 					 : "; hookcli run --device-time says whether the device "
 					   "is idle meanwhile");

@@ -1,5 +1,5 @@
 /* idle.h: adds why devices have nothing to do: the host gives them too little, waits for each piece
- * of work, or copies by calls that wait. */
+ * of work, or copies by calls that wait. Locked by the caller. */
 #ifndef HK_REPORT_FINDINGS_DEVICE_IDLE_H
 #define HK_REPORT_FINDINGS_DEVICE_IDLE_H
 

@@ -8,7 +8,7 @@
 
 static bool is_api(const char *domain)
 {
-	static const char *const domains[] = {"cuda", "hip", "acl"};
+	static const char *const domains[] = {"cuda", "hip", "acl", "xpu"};
 	for (size_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++) {
 		if (strcmp(domain, domains[i]) == 0) {
 			return true;

@@ -149,16 +149,6 @@ static void own_time_is_without_waits(void **state)
 	hk_markers_fini(&markers);
 }
 
-static void names_of_steps_are_known(void **state)
-{
-	(void)state;
-	assert_true(hk_marker_is_step_name("step"));
-	assert_true(hk_marker_is_step_name("Step 12"));
-	assert_true(hk_marker_is_step_name("ProfilerStep#7"));
-	assert_false(hk_marker_is_step_name("stepping stone"));
-	assert_false(hk_marker_is_step_name("optimizer step"));
-}
-
 static void full_bins_are_merged_by_two(void **state)
 {
 	struct hk_step_series series = {0};
@@ -191,7 +181,6 @@ int main(void)
 	    cmocka_unit_test(many_steps_come_before_few),
 	    cmocka_unit_test(loop_is_found_behind_many_other_collectives),
 	    cmocka_unit_test(own_time_is_without_waits),
-	    cmocka_unit_test(names_of_steps_are_known),
 	    cmocka_unit_test(full_bins_are_merged_by_two),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,16 +106,16 @@ static void check_kills(const char *file, const char *directory, const char *bef
 	assert_false(hk_memory_group_killed(a));
 	write_file(file, after); /* two more */
 	assert_true(hk_memory_group_killed(a));
-	hk_memory_group_tell(a);
+	hk_memory_group_mark_reported(a);
 	assert_true(hk_memory_group_killed(a));
-	hk_memory_group_tell(a);
+	hk_memory_group_mark_reported(a);
 	assert_false(hk_memory_group_killed(a));
 	assert_true(hk_memory_group_killed(b));
 	hk_memory_group_free(a);
 	hk_memory_group_free(b);
 }
 
-static void test_kills_are_told_one_by_one(void **state)
+static void test_kills_are_reported_one_by_one(void **state)
 {
 	(void)state;
 	check_kills("two/memory.events", "two", "low 7\noom 9\noom_kill 3\noom_group_kill 0\n",
@@ -132,7 +132,7 @@ static void test_an_unknown_group_was_never_killed(void **state)
 	assert_false(hk_memory_group_killed(made));
 	write_file("nowhere/memory.events", "oom_kill 5\n");
 	assert_false(hk_memory_group_killed(made));
-	hk_memory_group_tell(made);
+	hk_memory_group_mark_reported(made);
 	assert_false(hk_memory_group_killed(made));
 	hk_memory_group_free(made);
 	assert_false(hk_memory_group_same(NULL, NULL));
@@ -157,7 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_path_is_that_of_the_memory_controller),
 	    cmocka_unit_test(test_the_least_limit_counts),
-	    cmocka_unit_test(test_kills_are_told_one_by_one),
+	    cmocka_unit_test(test_kills_are_reported_one_by_one),
 	    cmocka_unit_test(test_an_unknown_group_was_never_killed),
 	};
 	return cmocka_run_group_tests(tests, make_root, remove_root);
