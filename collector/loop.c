@@ -26,6 +26,7 @@
 #include "collector/lifecycle/untraced.h"
 #include "collector/link/leaf.h"
 #include "collector/link/peers.h"
+#include "collector/memory/group.h"
 #include "collector/metrics/page.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"
@@ -78,6 +79,9 @@ static void read_usage(struct hk_process *process, uint64_t now)
 		return;
 	}
 	hk_state_usage(process);
+	if (process->segment->memory_group) {
+		hk_memory_group_alive(process->segment->memory_group, now);
+	}
 	/* Samples come often at first, because a process may end soon, then once a second. */
 	uint64_t wait = (uint64_t)USAGE_FIRST_NS
 			<< (process->segment->refreshes < 5 ? process->segment->refreshes : 5);

@@ -14,6 +14,7 @@
 #define OF_WAITS_LEAST 0.1 /* share of all waits that a row has at least */
 #define OF_PATH_LEAST 0.2  /* share of the path that a rank has at least, to be named */
 #define PATH_BYTES 512
+#define RECORDED_LEAST 0.9 /* share of the MPI calls without which nothing is said */
 
 static bool is_about_slow_rank(const struct hk_finding *finding)
 {
@@ -122,13 +123,25 @@ static void path_fact_add(const struct hk_history *history, const struct hk_path
 	}
 	if (path->unsure > 0) {
 		snprintf(unsure, sizeof(unsure),
-			 "; %" PRIu64 " jumps of %" PRIu64 " are uncertain (clocks)", path->unsure,
-			 path->jumps);
+			 "; %" PRIu64 " waits were not followed, as clocks do not say who was last",
+			 path->unsure);
 	}
 	hk_finding_add(findings, HK_TOPIC_PATH, HK_WEIGHT_FACT,
 		       "the critical path (%s) spends %s; in all %s%s",
 		       hk_quantity_time(time, path->all_ns),
 		       largest_text(history, path, &largest, text), parts, unsure);
+}
+
+/* Returns which share of the ranks' MPI calls was recorded: others look like own work. */
+static double recorded_share(const struct hk_history *history)
+{
+	double calls = 0, recorded = 0;
+
+	for (size_t i = 0; i < history->lane_count; i++) {
+		calls += (double)history->lanes[i].mpi_calls;
+		recorded += (double)history->lanes[i].mpi_recorded;
+	}
+	return calls > 0 ? recorded / calls : 1;
 }
 
 /* Names what is missing, behind evidence that it limits. */
@@ -166,6 +179,13 @@ void hk_delay_findings_add(const struct hk_history *history, const struct hk_del
 
 	if (!sums) {
 		findings->error = -ENOMEM;
+		return;
+	}
+	if (recorded_share(history) < RECORDED_LEAST) {
+		hk_finding_add(findings, HK_TOPIC_PATH, HK_WEIGHT_FACT,
+			       "unknown: of the ranks' MPI calls only %.0f %% were recorded",
+			       100 * recorded_share(history));
+		free(sums);
 		return;
 	}
 	for (size_t i = 0; i < findings->count; i++) {

@@ -108,7 +108,10 @@ int hk_delay_table_write_text(const struct hk_history *history, const struct hk_
 
 	notes_write(history, output);
 	if (delays->waits == 0) {
-		fputs("no rank waited for another one, as far as calls were recorded\n", output);
+		fputs(history->elsewhere > 0
+			  ? "no wait could be charged: hookcli report --by wait has them\n"
+			  : "no rank waited for another one, as far as calls were recorded\n",
+		      output);
 		return ferror(output) ? -EIO : 0;
 	}
 	r = delay_rows_write(history, delays, output, colour);

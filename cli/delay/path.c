@@ -2,6 +2,10 @@
 
 #include <errno.h>
 
+/* Times of devices are converted to the host's clock: neighbours on a stream may overlap by less.
+ */
+#define OVERLAP_NS 1000u
+
 /* Where the path has come to. */
 struct walk {
 	const struct hk_history *history;
@@ -96,7 +100,7 @@ static const struct hk_device_piece *device_before(const struct hk_lane *lane,
 	const struct hk_device_piece *before = piece > lane->device ? piece - 1 : NULL;
 	uint64_t start_ns = piece->start_ns, submitted_ns = piece->submitted_ns;
 
-	if (before && before->stream == piece->stream && before->end_ns <= start_ns &&
+	if (before && before->stream == piece->stream && before->end_ns <= start_ns + OVERLAP_NS &&
 	    before->end_ns >= submitted_ns) {
 		return before;
 	}
@@ -116,7 +120,7 @@ static int device_follow(struct walk *walk, const struct hk_device_piece *piece)
 		const struct hk_device_piece *before = device_before(lane, piece);
 		uint64_t key = hk_work_call(piece->activity), from_ns = piece->start_ns;
 		if (before) {
-			from_ns = before->end_ns;
+			from_ns = before->end_ns < from_ns ? before->end_ns : from_ns;
 		} else if (piece->submitted_ns > 0 && piece->submitted_ns < from_ns) {
 			from_ns = piece->submitted_ns;
 		}

@@ -96,7 +96,7 @@ static const char *name_of(const struct hk_history *history, uint32_t activity,
 {
 	*name = '\0';
 	if (activity < HK_ACTIVITIES) {
-		hk_name_print(name, NAME_COLUMNS, history->activities[activity].function);
+		hk_name_print_function(name, NAME_COLUMNS, history->activities[activity].function);
 	}
 	return name;
 }

@@ -125,7 +125,7 @@ void hk_drift_findings_add(const struct hk_latencies *latencies, const struct hk
 	    is_explained(findings, most->function)) {
 		return;
 	}
-	hk_name_print(name, NAME_COLUMNS, most->function);
+	hk_name_print_function(name, NAME_COLUMNS, most->function);
 	hk_finding_add(findings, HK_TOPIC_TIME, HK_WEIGHT_FINDING,
 		       "%s gets slower: its p99 rises from %s to %s in the course of the job", name,
 		       hk_quantity_time(from, worst.from_ns), hk_quantity_time(to, worst.to_ns));

@@ -12,6 +12,7 @@
 #define NAME_BYTES 128u
 #define NO_KEY UINT8_MAX
 #define NO_TAG UINT64_MAX
+#define TAG_STEP_MOST (UINT64_C(1) << 20)
 
 enum use { USE_NONE = 0, USE_MATCHING, USE_COMM, USE_COLLECTIVE };
 
@@ -328,6 +329,16 @@ static bool has_room(struct hk_arrivals *arrivals)
 	return waiting != NULL;
 }
 
+/* Returns whether TAG may be that of the next call of KIND, and notes it: tags rise by small steps.
+ * One that does not was read where there is none. */
+static bool is_next(struct kind *kind, uint64_t tag)
+{
+	bool near = tag <= INT32_MAX && (kind->calls == 0 || tag < kind->calls + TAG_STEP_MOST);
+
+	kind->calls = near && tag >= kind->calls ? tag + 1 : kind->calls;
+	return near;
+}
+
 /* Numbers the call that THREAD holds, if there is one. */
 static void count_held(struct hk_arrivals *arrivals, struct thread *thread)
 {
@@ -349,6 +360,10 @@ static void count_held(struct hk_arrivals *arrivals, struct thread *thread)
 		return;
 	}
 	uint64_t number = call->tag == NO_TAG ? kind->calls++ : call->tag;
+	if (call->tag != NO_TAG && !is_next(kind, call->tag)) {
+		hk_arrivals_doubt(arrivals, HK_DOUBT_THREADS);
+		return;
+	}
 	if (!has_room(arrivals)) {
 		arrivals->dropped++;
 		return;

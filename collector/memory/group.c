@@ -12,10 +12,14 @@
 #define TEXT_BYTES 4096
 /* Version 1 has a limit near the end of the range for "none". */
 #define NO_LIMIT (1ULL << 60)
+/* A process that is killed may take so long to give its memory back. */
+#define DYING_NS 10000000000u
 
 struct hk_memory_group {
 	char *path;
 	size_t root_length; /* of the part of PATH that is the root */
+	uint64_t seen;	    /* kills at the last look */
+	uint64_t seen_ns;   /* when their number was seen first */
 	uint64_t reported;  /* kills */
 };
 
@@ -124,7 +128,7 @@ struct hk_memory_group *hk_memory_group_new(const char *path, const char *root)
 		return NULL;
 	}
 	group->root_length = strlen(root);
-	group->reported = kills_of(group);
+	group->reported = group->seen = kills_of(group);
 	return group;
 }
 
@@ -178,7 +182,22 @@ bool hk_memory_group_killed(const struct hk_memory_group *group)
 
 void hk_memory_group_mark_reported(struct hk_memory_group *group)
 {
-	group->reported += group->reported != UINT64_MAX;
+	uint64_t kills = kills_of(group);
+	group->reported += kills != UINT64_MAX && group->reported < kills;
+}
+
+void hk_memory_group_alive(struct hk_memory_group *group, uint64_t now_ns)
+{
+	uint64_t kills = kills_of(group);
+	if (kills == UINT64_MAX || group->reported == UINT64_MAX) {
+		return;
+	}
+	if (kills != group->seen) {
+		group->seen = kills;
+		group->seen_ns = now_ns;
+	} else if (kills > group->reported && now_ns - group->seen_ns >= DYING_NS) {
+		group->reported = kills;
+	}
 }
 
 bool hk_memory_group_same(const struct hk_memory_group *a, const struct hk_memory_group *b)

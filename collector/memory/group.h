@@ -33,6 +33,10 @@ uint64_t hk_memory_group_limit(const struct hk_memory_group *group);
 bool hk_memory_group_killed(const struct hk_memory_group *group);
 void hk_memory_group_mark_reported(struct hk_memory_group *group);
 
+/* A process of the group is alive at NOW_NS (monotonic). Kills that it has survived for long were
+ * those of other processes, which are not traced: they count as reported. */
+void hk_memory_group_alive(struct hk_memory_group *group, uint64_t now_ns);
+
 /* Returns whether both are the same group. NULL is none. */
 bool hk_memory_group_same(const struct hk_memory_group *a, const struct hk_memory_group *b);
 

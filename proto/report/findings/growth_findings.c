@@ -12,6 +12,7 @@
 
 #define NAME_COLUMNS 48
 #define SKIPPED_SHARE 0.2 /* of the time: programs build up their data first */
+#define END_SHARE 0.05	  /* of the time, in which it may end */
 #define QUARTERS 4u
 #define BINS_LEAST 16u
 #define LENGTH_LEAST_NS 3e9
@@ -26,10 +27,23 @@ struct slope {
 	double grown;		   /* bytes, from the first to the last value */
 };
 
-/* Returns whether the live bytes are higher after each quarter of the time from bin FIRST on. */
-static bool rises(const struct hk_report_memory_series *series, size_t first)
+/* Returns how many bins of SERIES count: a program that ends gives its memory back in the last
+ * ones. */
+static size_t bins_of(const struct hk_report_memory_series *series)
 {
-	size_t bins = series->count - first;
+	size_t most = 0;
+
+	for (size_t i = 0; i < series->count; i++) {
+		most = series->last_bytes[i] >= series->last_bytes[most] ? i : most;
+	}
+	return most + 1 >= (1 - END_SHARE) * (double)series->count ? most + 1 : series->count;
+}
+
+/* Returns whether the live bytes are higher after each quarter of the time from bin FIRST to END.
+ */
+static bool rises(const struct hk_report_memory_series *series, size_t first, size_t end)
+{
+	size_t bins = end - first;
 	double last = (double)series->last_bytes[first];
 
 	for (size_t i = 1; i <= QUARTERS; i++) {
@@ -42,18 +56,19 @@ static bool rises(const struct hk_report_memory_series *series, size_t first)
 	return true;
 }
 
-/* Fits a line to the values from bin FIRST on. Returns whether it fits and rises enough. */
-static bool fit(const struct hk_report_memory_series *series, size_t first, struct slope *ret_slope)
+/* Fits a line to the values from bin FIRST to END. Returns whether it fits and rises enough. */
+static bool fit(const struct hk_report_memory_series *series, size_t first, size_t end,
+		struct slope *ret_slope)
 {
-	double n = (double)(series->count - first), x = 0, y = 0, xx = 0, xy = 0, yy = 0, high = 0;
+	double n = (double)(end - first), x = 0, y = 0, xx = 0, xy = 0, yy = 0, high = 0;
 
-	for (size_t i = first; i < series->count; i++) {
+	for (size_t i = first; i < end; i++) {
 		x += (double)i;
 		y += (double)series->last_bytes[i];
 	}
 	x /= n;
 	y /= n;
-	for (size_t i = first; i < series->count; i++) {
+	for (size_t i = first; i < end; i++) {
 		double dx = (double)i - x, dy = (double)series->last_bytes[i] - y;
 		xx += dx * dx;
 		xy += dx * dy;
@@ -72,12 +87,12 @@ static bool fit(const struct hk_report_memory_series *series, size_t first, stru
 /* Returns whether the bytes of SERIES grow until its end, and how fast. */
 static bool grows(const struct hk_report_memory_series *series, struct slope *ret_slope)
 {
-	size_t first = (size_t)(SKIPPED_SHARE * (double)series->count);
+	size_t first = (size_t)(SKIPPED_SHARE * (double)series->count), end = bins_of(series);
 	double length_ns = (double)series->count * (double)series->width_ns;
 
-	return strcmp(series->role, "main") == 0 && series->count - first >= BINS_LEAST &&
-	       length_ns >= LENGTH_LEAST_NS && rises(series, first) &&
-	       fit(series, first, ret_slope);
+	return strcmp(series->role, "main") == 0 && end >= first + BINS_LEAST &&
+	       length_ns >= LENGTH_LEAST_NS && rises(series, first, end) &&
+	       fit(series, first, end, ret_slope);
 }
 
 /* Returns the library that holds most of the live bytes of SERIES's kind on its rank, or NULL. */

@@ -33,14 +33,22 @@ static struct hk_finding *hang_of(struct hk_findings *findings)
 	return NULL;
 }
 
+/* Says of a hang that has passed whether the job went on. One that was ended in it fails. */
+static const char *went_on(const struct hk_report *report)
+{
+	bool done = strcmp(report->job.exit, "exit 0") == 0;
+
+	return !report->job.closed || done ? "; it went on later" : "";
+}
+
 /* Adds the hang that NOTE has, which has passed. */
-static struct hk_finding *passed_add(struct hk_findings *findings,
+static struct hk_finding *passed_add(struct hk_findings *findings, const struct hk_report *report,
 				     const struct hk_report_note *note)
 {
 	bool was = strncmp(note->text, IS, strlen(IS)) == 0;
 
-	hk_finding_add(findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING, "%s%s; it went on later",
-		       was ? WAS : "", note->text + (was ? strlen(IS) : 0));
+	hk_finding_add(findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING, "%s%s%s", was ? WAS : "",
+		       note->text + (was ? strlen(IS) : 0), went_on(report));
 	hk_finding_classify(findings, "hang", HK_CONFIDENCE_MEDIUM, 0);
 	if (note->rank >= 0) {
 		hk_finding_about_rank(findings, note->rank);
@@ -71,7 +79,7 @@ void hk_hang_notes_add(struct hk_findings *findings, const struct hk_report *rep
 	struct hk_finding *finding = hang_of(findings);
 
 	if (!finding && hang) {
-		finding = passed_add(findings, hang);
+		finding = passed_add(findings, report, hang);
 	}
 	if (finding && stack && !finding->stack && finding->rank_count > 0 &&
 	    finding->ranks[0] == stack->rank) {

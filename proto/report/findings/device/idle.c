@@ -129,6 +129,11 @@ static void idle_add(struct hk_findings *findings, const struct hk_device_use *u
 /* Without device time only the host's side is known. */
 static void unseen_add(struct hk_findings *findings, const struct hk_device_use *use)
 {
+	if (use->launches.calls > 0) {
+		hk_finding_add(
+		    findings, HK_TOPIC_TIME, HK_WEIGHT_FACT,
+		    "what the devices did is unknown: hookcli run --device-time says it");
+	}
 	if (use->launches.ns < UNSEEN_LAUNCH_SHARE * use->window_ns ||
 	    use->waits.ns > UNSEEN_WAIT_SHARE * use->window_ns) {
 		return;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/model/activity.h"
+#include "report/model/domains.h"
 
 #define DEVICE "device" /* the domain of the devices' own records */
 
@@ -110,7 +111,7 @@ struct hk_device_use hk_device_use_of(const struct hk_report *report,
 			use.work_ns += (double)group->numbers.device_ns;
 		} else if (is_api(group->domain)) {
 			api_add(&use, group);
-		} else if (group->numbers.have_total) {
+		} else if (group->numbers.have_total && !hk_domain_is_idle(group->domain)) {
 			calls_add(&use.others, group);
 		}
 	}

@@ -24,7 +24,7 @@ struct hk_device_use {
 	struct hk_device_calls launches; /* of kernels and graphs */
 	struct hk_device_calls waits;	 /* for a device, a stream or an event */
 	struct hk_device_calls copies;	 /* that return when the data is there */
-	struct hk_device_calls others;	 /* outermost calls of other domains */
+	struct hk_device_calls others;	 /* outermost calls of other domains, but idle ones */
 	/* Time and number of the devices' own records. False: they were not asked for, or do not
 	 * cover all calls. */
 	bool have_work;

@@ -125,6 +125,38 @@ static void test_kills_are_reported_one_by_one(void **state)
 		    "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
 }
 
+#define SECOND_NS UINT64_C(1000000000)
+
+/* A process that is alive long after a kill was not the one that was killed. */
+static void test_old_kills_are_those_of_others(void **state)
+{
+	(void)state;
+	write_file("old/memory.events", "oom_kill 3\n");
+	struct hk_memory_group *made = group("old");
+	hk_memory_group_alive(made, 5 * SECOND_NS);
+	write_file("old/memory.events", "oom_kill 4\n");
+	hk_memory_group_alive(made, 6 * SECOND_NS);
+	hk_memory_group_alive(made, 15 * SECOND_NS);
+	assert_true(hk_memory_group_killed(made));
+	hk_memory_group_alive(made, 16 * SECOND_NS);
+	assert_false(hk_memory_group_killed(made));
+	write_file("old/memory.events", "oom_kill 5\n");
+	assert_true(hk_memory_group_killed(made));
+	hk_memory_group_free(made);
+}
+
+/* A group that is made behind a kill must not take that kill for its own. */
+static void test_no_more_is_reported_than_was_killed(void **state)
+{
+	(void)state;
+	write_file("later/memory.events", "oom_kill 1\n");
+	struct hk_memory_group *made = group("later");
+	hk_memory_group_mark_reported(made);
+	write_file("later/memory.events", "oom_kill 2\n");
+	assert_true(hk_memory_group_killed(made));
+	hk_memory_group_free(made);
+}
+
 static void test_an_unknown_group_was_never_killed(void **state)
 {
 	(void)state;
@@ -158,6 +190,8 @@ int main(void)
 	    cmocka_unit_test(test_path_is_that_of_the_memory_controller),
 	    cmocka_unit_test(test_the_least_limit_counts),
 	    cmocka_unit_test(test_kills_are_reported_one_by_one),
+	    cmocka_unit_test(test_old_kills_are_those_of_others),
+	    cmocka_unit_test(test_no_more_is_reported_than_was_killed),
 	    cmocka_unit_test(test_an_unknown_group_was_never_killed),
 	};
 	return cmocka_run_group_tests(tests, make_root, remove_root);
