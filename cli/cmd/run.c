@@ -367,7 +367,7 @@ static int run_command(char **command)
 		return tell_unusable(command[0], code);
 	}
 	char *hooks = hk_hooks_option_list();
-	if (!hooks || hk_job_settings_check() < 0) {
+	if (!hooks || hk_job_settings_check() < 0 || hk_job_settings_record_watched() < 0) {
 		free(hooks);
 		return EXIT_OURS;
 	}

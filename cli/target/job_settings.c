@@ -1,6 +1,7 @@
 #include "cli/target/job_settings.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/target/hooks_option.h"
 #include "settings/keep.h"
+#include "settings/settings.h"
 #include "trigger/plan.h"
 
 static int check_on_full(const char *value)
@@ -98,4 +100,34 @@ int hk_job_settings_check(void)
 		return -EINVAL;
 	}
 	return 0;
+}
+
+int hk_job_settings_record_watched(void)
+{
+	struct hk_plan plan;
+	const char *given = hk_command_setting("level");
+	char *levels = NULL;
+	size_t size;
+
+	if (!hk_command_setting("trigger") || read_triggers(&plan) < 0) {
+		return 0;
+	}
+	FILE *output = open_memstream(&levels, &size);
+	if (!output) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < plan.count; i++) {
+		if (*plan.conditions[i].pattern) {
+			fprintf(output, "%s=record,", plan.conditions[i].pattern);
+		}
+	}
+	fputs(given ? given : "", output);
+	int r = fclose(output) == 0 ? 0 : -ENOMEM;
+	size_t length = r == 0 ? strlen(levels) : 0;
+	if (length > 0) {
+		levels[length - 1] = given ? levels[length - 1] : '\0';
+		r = hk_settings_set(hk_command_settings(), "level", levels);
+	}
+	free(levels);
+	return r;
 }

@@ -10,6 +10,10 @@
  */
 int hk_job_settings_check(void);
 
+/* Gives level record to the functions that conditions of triggers name, so that what came before
+ * the moment is there. Levels that were given come behind and prevail. Returns 0 or -ENOMEM. */
+int hk_job_settings_record_watched(void);
+
 /* Returns the plan of triggers, which the next call replaces, or NULL if there is none. */
 Hk__TriggerPlan *hk_job_settings_triggers(void);
 

@@ -261,6 +261,27 @@ def check_steps(run: Run):
     collector.wait()
 
 
+READS = """
+import os, sys, threading, time
+zero = os.open("/dev/zero", os.O_RDONLY)
+for _ in range(300):
+    os.read(zero, 1)
+from_pipe, to_pipe = os.pipe()
+threading.Timer(0.2, lambda: os.write(to_pipe, b"x")).start()
+os.read(from_pipe, 1)
+while not os.path.isdir(sys.argv[1]):
+    time.sleep(0.01)
+"""
+
+
+def check_watched(run: Run):
+    """A function that a condition names is recorded from the start, though its default level is below that."""
+    path = run.path("store", "watched")
+    run.trace(sys.executable, "-c", READS, os.path.join(path, "trigger-1"), options=("-q", "--job", "watched", "--trigger", "read max>100ms"))
+    reads = [call for call in calls_in(run, os.path.join(path, "trigger-1")) if call[1] == "read"]
+    expect_true(f"{len(reads)} reads before the moment", len(reads) > 300)
+
+
 def check_finding(run: Run):
     """A finding that the report of a running job has: a file that is not there is opened again and again."""
     program = "import os, sys\nwhile not os.path.exists(sys.argv[1]):\n    try:\n        os.open(sys.argv[2], os.O_RDONLY)\n    except FileNotFoundError:\n        pass"
@@ -379,6 +400,7 @@ def test(run: Run, *_):
     check_prolonged(run)
     check_signal(run)
     check_steps(run)
+    check_watched(run)
     check_finding(run)
     check_mpi(run)
     check_nodes(run)
