@@ -23,6 +23,7 @@
 #define OPTION_WATCH 0x100
 #define OPTION_FAIL_ON 0x101
 #define WATCH_S 2
+#define TOLD_RECORDS 1000000u /* of which the reading takes a second or longer */
 
 struct arguments {
 	const char *job;
@@ -119,8 +120,19 @@ static int write_json(const struct hk_findings *findings, const struct hk_report
 static int records_add(const struct hk_job *job, const struct hk_report *report,
 		       struct hk_findings *findings)
 {
-	int r = hk_reasons_add(job->snapshot, job->directory, report, HK_REASONS_RECORDS, findings);
+	uint64_t records = report->job.records - report->job.shed_records;
+	bool tells =
+	    records >= TOLD_RECORDS && records <= HK_REASONS_RECORDS && isatty(STDERR_FILENO);
+	char count[HK_QUANTITY_BYTES];
 
+	if (tells) {
+		fprintf(stderr, "reading %s records ...",
+			hk_quantity_count(count, (double)records));
+	}
+	int r = hk_reasons_add(job->snapshot, job->directory, report, HK_REASONS_RECORDS, findings);
+	if (tells) {
+		fputs("\r\033[K", stderr);
+	}
 	if (r < 0 && r != -ENOMEM) {
 		hk_warning("cannot read the records, so waits between ranks, steps and drifts are "
 			   "not here: %s",

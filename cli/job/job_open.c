@@ -298,7 +298,10 @@ static int open_named(const char *name, struct hk_job *job)
 	if (found > 1) {
 		tell_several(name);
 	} else if (r != -ENOTUNIQ) {
-		hk_error("no job '%s': hookcli ls shows the jobs there are", name);
+		hk_error(
+		    "no job '%s': hookcli ls shows the jobs there are; a job of another store is "
+		    "named by its directory",
+		    name);
 	}
 	return HK_EXIT_ABSENT;
 }
