@@ -31,7 +31,8 @@ enum place {
 struct stand {
 	const struct hk_report_rank *rank;
 	enum place place;
-	bool named;				/* awaited, or apart from the others */
+	bool named;   /* awaited, or apart from the others */
+	bool follows; /* in a call that others have left: it waits for one that is named */
 	const struct hk_report_open_call *wait; /* outermost call that waits for others, or NULL */
 	const struct hk_report_open_call *last; /* innermost open call, or NULL */
 	uint64_t calls;				/* of the function that most ranks wait in */
@@ -43,7 +44,7 @@ struct hang {
 	struct stand *stands; /* one for each rank */
 	size_t places[WAITS + 1];
 	const char *function; /* that most ranks wait in */
-	size_t in_function, named;
+	size_t in_function, named, follow;
 	size_t late_waits; /* ranks in it for a shorter time than `after_ns` */
 	uint64_t least_ns; /* shortest wait */
 	double sum_ns;	   /* of all waits */
@@ -145,6 +146,42 @@ static void named_find(struct hang *hang)
 	}
 }
 
+/* Whether STAND's call was entered, and left again, by another rank. */
+static bool was_left(const struct hang *hang, const struct stand *stand)
+{
+	const struct hk_report *report = hang->report;
+	uint64_t calls = calls_of(report, stand->rank->rank, stand->wait->function);
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		const struct stand *other = &hang->stands[i];
+		if (other->wait->function != stand->wait->function &&
+		    calls_of(report, other->rank->rank, stand->wait->function) >= calls) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* All ranks wait, and several in other functions than most. Those in a call that others have left
+ * follow from the others: a broadcast, for one, lets its root go on. */
+static void follow_find(struct hang *hang)
+{
+	size_t count = hang->report->rank_count, left = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct stand *stand = &hang->stands[i];
+		stand->follows = stand->named && was_left(hang, stand);
+		left += stand->follows;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct stand *stand = &hang->stands[i];
+		stand->follows = stand->follows && left < hang->named;
+		stand->named = stand->named && !stand->follows;
+	}
+	hang->follow = left < hang->named ? left : 0;
+	hang->named -= hang->follow;
+}
+
 /* Ranks that entered the collective of most later than the others wait there like them. */
 static void late_waits_find(struct hang *hang)
 {
@@ -193,6 +230,9 @@ static bool hang_find(struct hang *hang)
 		hang->stands[i].calls = calls_of(report, report->ranks[i].rank, hang->function);
 	}
 	named_find(hang);
+	if (hang->places[WAITS] == report->rank_count && hang->in_function < report->rank_count) {
+		follow_find(hang);
+	}
 	return true;
 }
 
@@ -205,7 +245,7 @@ static void ranks_text(const struct hang *hang, bool named, char text[RANKS_BYTE
 
 	*text = '\0';
 	for (size_t i = 0; ranks && i < hang->report->rank_count; i++) {
-		if (hang->stands[i].named == named) {
+		if (hang->stands[i].named == named && !hang->stands[i].follows) {
 			ranks[count++] = hang->stands[i].rank->rank;
 		}
 	}
@@ -320,7 +360,8 @@ static void hang_write(struct hk_findings *findings, const struct hang *hang)
 	char function[HK_NAME_BYTES(NAME_COLUMNS)], age[HK_QUANTITY_BYTES];
 	char apart[RANKS_BYTES + 64], waiting[RANKS_BYTES];
 	bool closed = hang->report->job.closed;
-	size_t count = hang->report->rank_count, lines = 0, waits = count - hang->named;
+	size_t count = hang->report->rank_count, lines = 0,
+	       waits = count - hang->named - hang->follow;
 
 	hk_name_print(function, NAME_COLUMNS, hang->function);
 	hk_quantity_time(age, (double)hang->least_ns);
@@ -338,6 +379,12 @@ static void hang_write(struct hk_findings *findings, const struct hang *hang)
 			if (lines++ < NAMED_MOST) {
 				stand_add(findings, hang, &hang->stands[i]);
 			}
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct stand *stand = &hang->stands[i];
+		if (stand->follows && lines++ < NAMED_MOST) {
+			stand_add(findings, hang, stand);
 		}
 	}
 	bool busy = busy_add(findings, hang) > 0, sure = hang->named > 0;

@@ -341,6 +341,33 @@ static void test_a_rank_in_another_collective_is_named(void **state)
 		       "MPI_Allreduce, rank 1 waits in another one\nrank 1 is in MPI_Bcast, ");
 }
 
+/* Rank 1 calls a barrier instead of a broadcast, of which rank 0 is the root. Rank 3 waits in the
+ * broadcast for it: others have left that. */
+static void test_a_rank_that_waits_for_the_one_apart_is_not_named(void **state)
+{
+	struct maker maker;
+	(void)state;
+	fill(&maker, 4);
+	for (int rank = 0; rank < 3; rank++) {
+		maker_cell(maker.processes[rank], "mpi", "MPI_Bcast", "/bin/solver",
+			   HK_LEVEL_RECORD)
+		    ->calls = rank == 1 ? 150 : 151;
+	}
+	for (int rank = 0; rank < 4; rank++) {
+		if (rank != 1) {
+			maker_cell(maker.processes[rank], "mpi", "MPI_Barrier", "/bin/solver",
+				   HK_LEVEL_RECORD)
+			    ->calls = 7;
+		}
+	}
+	enter(&maker, 0, "mpi", "MPI_Allreduce", 151, 14);
+	enter(&maker, 2, "mpi", "MPI_Allreduce", 151, 14);
+	enter(&maker, 1, "mpi", "MPI_Barrier", 8, 14);
+	enter(&maker, 3, "mpi", "MPI_Bcast", 151, 14);
+	expect(&maker, "high hang [ 1 ] the job is stuck for 14.0 s: ranks 0,2 wait in "
+		       "MPI_Allreduce, rank 1 waits in another one\nrank 1 is in MPI_Barrier, ");
+}
+
 static void test_a_rank_that_left_out_a_call_is_named(void **state)
 {
 	struct maker maker;
@@ -467,6 +494,7 @@ int main(void)
 	    cmocka_unit_test(test_a_call_that_the_last_rank_has_just_entered_is_no_hang),
 	    cmocka_unit_test(test_a_single_waiting_rank_among_working_ones_is_no_hang),
 	    cmocka_unit_test(test_a_rank_in_another_collective_is_named),
+	    cmocka_unit_test(test_a_rank_that_waits_for_the_one_apart_is_not_named),
 	    cmocka_unit_test(test_a_rank_that_left_out_a_call_is_named),
 	    cmocka_unit_test(test_without_a_difference_no_rank_is_named),
 	    cmocka_unit_test(test_a_rank_that_ended_is_awaited),
