@@ -112,6 +112,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case OPTION_KEEP:
 		return -hk_settings_set(settings, "keep", argument);
 	case OPTION_TRIGGER:
+		if (!*argument) {
+			argp_error(state, "--trigger needs a condition, such as 'read p99>10ms'");
+		}
 		return -hk_command_setting_add("trigger", argument, &trigger_given);
 	case OPTION_TRIGGER_KEEP:
 		return -hk_settings_set(settings, "trigger-keep", argument);

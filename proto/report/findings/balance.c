@@ -35,6 +35,7 @@
 #define CAUSE_EXCESS 0.05 /* over the others' time: waits last as long as the job */
 /* Excess that is more than a processor can lose to others on its core or caches. */
 #define BEYOND_DISTURBANCE 0.4
+#define CALL_NOISE_NS 100.0 /* what tracing may add to the work between two calls */
 /* Least length of a batch in bins: within a bin, the time of an event is unknown. */
 #define BATCH_BINS 2
 #define CUT_HALVINGS 24	 /* 2^24 steps: finds the end of a batch to 1/16,000,000 of the span */
@@ -467,7 +468,9 @@ static int find_and_add(struct hk_findings *findings, const struct hk_report *re
 
 	r = r < 0 || sure ? r : find_confirmed(report, span, all, usual, &late, &sure);
 	double more = r > 0 ? late.work - late.others : 0;
-	if (r > 0 && more >= least_ns && !is_counted_only(report, late.rank)) {
+	double noise_ns =
+	    r > 0 ? CALL_NOISE_NS * hk_joint_calls(report, report->ranks[late.rank].rank) : 0;
+	if (r > 0 && more >= fmax(least_ns, noise_ns) && !is_counted_only(report, late.rank)) {
 		struct cause cause = cause_of(report, late.rank, CAUSE_SHARE * more, others);
 		struct delay delay = delay_of(report, span, late.rank, others);
 		if (delay.own_ns - delay.others_ns >= DELAY_SHARE * more) {

@@ -7,6 +7,8 @@
 #include "hooks/hook.h"
 #include "report/model/activity.h"
 #include "report/model/domains.h"
+#include "report/model/lookup.h"
+#include "report/wait/pattern.h"
 
 static const char *const joint_domains[] = {"mpi", "nccl", "rccl", "hccl", "bkcl"};
 
@@ -84,6 +86,20 @@ bool hk_is_transport(const struct hk_report_call *call)
 		}
 	}
 	return false;
+}
+
+double hk_joint_calls(const struct hk_report *report, int32_t rank)
+{
+	double calls = 0;
+
+	for (size_t i = hk_report_first_call(report, rank);
+	     i < report->call_count && report->calls[i].rank == rank; i++) {
+		const struct hk_report_call *call = &report->calls[i];
+		if (hk_wait_is_domain(call->domain) && strcmp(call->role, "main") == 0) {
+			calls += (double)call->numbers.calls;
+		}
+	}
+	return calls;
 }
 
 const char *hk_joint_name(const struct hk_report *report)

@@ -24,6 +24,9 @@ double hk_calls_lately(const struct hk_report *report, const struct hk_report_ra
  * work of the program's. */
 bool hk_is_transport(const struct hk_report_call *call);
 
+/* Returns how many calls in which ranks wait for each other RANK's main processes have made. */
+double hk_joint_calls(const struct hk_report *report, int32_t rank);
+
 /* Returns how sentences name the calls in which ranks wait for each other: "MPI", or
  * "torch.distributed" if the ranks make such calls and none of MPI; static. */
 const char *hk_joint_name(const struct hk_report *report);

@@ -132,6 +132,23 @@ static void test_a_late_rank_is_named_with_its_numbers(void **state)
 
 /* Others have the processors for most of the time: there the ranks do a step now and then, in some
  * bins one more than the others. */
+/* The same with so many calls that tracing them may be what takes rank 2 longer. */
+static void test_a_rank_is_not_late_by_what_tracing_adds(void **state)
+{
+	struct maker maker;
+	(void)state;
+	fill(&maker, (const unsigned[]){4, 4, 4, 4});
+	for (int rank = 0; rank < 4; rank++) {
+		struct maker_process *process = maker.processes[rank];
+		fill_work(process, rank == 2 ? 33 : 30);
+		maker_cell(process, "mpi", "MPI_Isend", "/bin/lmp", HK_LEVEL_RECORD)->calls =
+		    4000000;
+	}
+	char *text = told(&maker);
+	expect(text, "is late", false);
+	free(text);
+}
+
 static void test_a_late_rank_is_named_where_ranks_mostly_stand_still(void **state)
 {
 	struct maker maker;
@@ -466,6 +483,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_a_late_rank_is_named_with_its_numbers),
+	    cmocka_unit_test(test_a_rank_is_not_late_by_what_tracing_adds),
 	    cmocka_unit_test(test_a_late_rank_is_named_where_ranks_mostly_stand_still),
 	    cmocka_unit_test(test_the_function_that_makes_a_rank_late_is_named),
 	    cmocka_unit_test(test_a_message_of_gloo_is_no_cause),
