@@ -132,6 +132,18 @@ static void account(const struct hk_job *job, struct hk_process *process)
 	}
 }
 
+/* Holds the records that a trigger of JOB has not copied, before its first pass evicts any. */
+static void hold(struct hk_job *job)
+{
+	const Hk__Triggers *triggers = job->state->triggers;
+	for (size_t i = 0; triggers && i < triggers->n_fired; i++) {
+		if (triggers->fired[i]->open) {
+			job->held_from_ns = triggers->fired[i]->from_unix_ns;
+		}
+	}
+	job->held_ns = triggers && triggers->plan ? triggers->plan->keep_ns : 0;
+}
+
 /* If PATH holds the job of a collector that died, JOB continues it. */
 static int load(struct hk_collector *collector, struct hk_job *job, const char *path)
 {
@@ -148,6 +160,7 @@ static int load(struct hk_collector *collector, struct hk_job *job, const char *
 		job->state = snapshot->job;
 		snapshot->job = NULL;
 		job->state->closed = false;
+		hold(job);
 	}
 	for (size_t i = 0; i < snapshot->n_processes && r == 0; i++) {
 		r = hk_process_restore(collector, job, snapshot->processes[i]);

@@ -53,6 +53,7 @@ struct hk_process {
 	uint64_t file_records; /* that it was given, there or known to be given up */
 	bool oldest_known;     /* the next one is */
 	uint64_t oldest_ns; /* job clock: end of its oldest chunk, UINT64_MAX: none; retention.h */
+	uint64_t captured;  /* chunks up to this number are not held for an open trigger */
 };
 
 #endif

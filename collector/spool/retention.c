@@ -200,15 +200,20 @@ uint64_t hk_retention_held(const struct hk_job *job)
 	return held;
 }
 
+/* Returns whether the chunk may not be evicted because an open trigger has not copied it. */
+static bool is_held(const struct hk_process *process, const struct hk_chunk_header *header,
+		    uint64_t end_ns)
+{
+	uint64_t from_ns = process->job->held_from_ns;
+	return from_ns != 0 && end_ns >= from_ns && header->number > process->captured;
+}
+
 /* Returns whether the chunk, which ended at END_NS, is to be evicted. LAST: the job has no other
  * chunk. */
 static bool is_too_many(const struct slide *slide, uint64_t end_ns, bool last)
 {
 	const struct hk_keep *keep = &slide->collector->options.keep;
 	const struct hk_job *job = slide->job;
-	if (job->held_from_ns != 0 && end_ns >= job->held_from_ns) {
-		return false;
-	}
 	if (keep->ns != UINT64_MAX) {
 		uint64_t ns = keep->ns > job->held_ns ? keep->ns : job->held_ns;
 		return slide->now_ns > ns && end_ns < slide->now_ns - ns;
@@ -252,7 +257,8 @@ static int evict_from(struct slide *slide, const struct victim *victim)
 		uint64_t end_ns = time_of(process, &header, slide->now_ns);
 		bool last = victim->until_ns == NOTHING && is_newest(process, &header);
 		process->oldest_ns = end_ns;
-		if (end_ns > victim->until_ns || !is_too_many(slide, end_ns, last)) {
+		if (end_ns > victim->until_ns || is_held(process, &header, end_ns) ||
+		    !is_too_many(slide, end_ns, last)) {
 			break;
 		}
 		r = file_evict(slide->collector, process, &file, &header, 0);

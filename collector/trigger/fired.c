@@ -89,6 +89,12 @@ int hk_fired_add(struct hk_job *job, const struct hk_cause *cause, uint64_t at_u
 	return 0;
 }
 
+void hk_fired_take_back(struct hk_job *job)
+{
+	Hk__Triggers *triggers = job->state->triggers;
+	hk__trigger__free_unpacked(triggers->fired[--triggers->n_fired], NULL);
+}
+
 void hk_fired_refuse(struct hk_job *job, const struct hk_cause *cause, const char *reason)
 {
 	Hk__Triggers *triggers = job->state->triggers;

@@ -24,6 +24,9 @@ int hk_fired_plan(struct hk_job *job, const Hk__TriggerPlan *plan);
 int hk_fired_add(struct hk_job *job, const struct hk_cause *cause, uint64_t at_unix_ns,
 		 Hk__Trigger **ret_trigger);
 
+/* Takes the trigger back that was added last: it keeps nothing. */
+void hk_fired_take_back(struct hk_job *job);
+
 /* Counts a trigger that keeps nothing, for REASON. */
 void hk_fired_refuse(struct hk_job *job, const struct hk_cause *cause, const char *reason);
 

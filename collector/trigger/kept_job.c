@@ -8,6 +8,8 @@
 #include "collector/lifecycle/job_sum.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
+#include "collector/trigger/copy.h"
+#include "trigger/plan.h"
 #include "wire/statistics.h"
 
 #define ID_BYTES 512u
@@ -17,8 +19,15 @@ static int put_process(struct hk_statistics *statistics, const struct hk_process
 {
 	/* Borrows all that the process's own message has. */
 	Hk__Process state = *process->state;
-	state.records = state.records_stored = kept->records(kept->context, process->uid);
+	const struct hk_copy *copy = kept->copy(kept->context, process->uid);
+	state.records = state.records_stored = copy ? copy->records : 0;
 	state.records_shed = state.records_elsewhere = 0;
+	/* Chunks and losses behind the copy are none of it. */
+	state.last_chunk = copy ? copy->last_number : 0;
+	state.lost_records = copy ? copy->lost_records : 0;
+	if (state.records_dropped > state.lost_records) {
+		state.records_dropped = state.lost_records;
+	}
 	return hk_statistics_put_process(statistics, &state);
 }
 
@@ -28,7 +37,8 @@ static int put_all(struct hk_statistics *statistics, struct hk_job *job,
 	const struct hk_process *process;
 	char id[ID_BYTES], exit[64];
 	int r = 0;
-	snprintf(id, sizeof(id), "%s/%s", job->state->id, kept->trigger->directory);
+	snprintf(id, sizeof(id), "%s/" HK_TRIGGER_DIRECTORY "%u", job->state->id,
+		 kept->trigger->number);
 	snprintf(exit, sizeof(exit), "kept by trigger %u", kept->trigger->number);
 	hk_job_sum(job);
 	/* Borrows all that the job's own message has from now on. */

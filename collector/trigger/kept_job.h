@@ -6,13 +6,14 @@
 
 #include "schema/wire.pb-c.h"
 
+struct hk_copy;
 struct hk_job;
 
 struct hk_kept_job {
 	const char *directory, *host;
 	Hk__Trigger *trigger;
-	/* Returns how many records of process UID are in the directory. */
-	uint64_t (*records)(const void *context, const uint8_t *uid);
+	/* Returns what of process UID is in the directory; NULL: nothing. */
+	const struct hk_copy *(*copy)(const void *context, const uint8_t *uid);
 	const void *context;
 };
 

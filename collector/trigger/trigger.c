@@ -71,20 +71,45 @@ static struct hk_triggers *triggers_free(struct hk_triggers *triggers)
 	return NULL;
 }
 
-/* Begins to keep the records of TRIGGER. Returns 0 or -errno. */
-static int keep(struct hk_job *job, struct hk_triggers *triggers, Hk__Trigger *trigger)
+/* Begins to keep the records of TRIGGER, AGAIN after an earlier collector. Returns 0 or -errno. */
+static int keep(struct hk_job *job, struct hk_triggers *triggers, Hk__Trigger *trigger, bool again)
 {
-	int r = hk_capture_begin(job, trigger, &triggers->capture);
+	int r =
+	    hk_capture_begin(job, trigger, again, triggers->plan.most_bytes, &triggers->capture);
 	if (r < 0) {
-		hk_warning("records of trigger %u not kept job=%s error=%s", trigger->number,
-			   job->state->id, strerror(-r));
-		hk_field_set_string(&trigger->problem, strerror(-r));
-		trigger->open = false;
 		return r;
 	}
 	triggers->current = trigger;
 	triggers->step_due_ns = 0;
 	return 0;
+}
+
+/* TRIGGER keeps no more, for REASON. */
+static void give_up(const struct hk_job *job, Hk__Trigger *trigger, const char *reason)
+{
+	hk_warning("records of trigger %u not kept job=%s error=%s", trigger->number,
+		   job->state->id, reason);
+	hk_field_set_string(&trigger->problem, reason);
+	trigger->open = false;
+}
+
+/* Continues with the trigger that an earlier collector began to keep. */
+static void resume(struct hk_job *job, struct hk_triggers *triggers)
+{
+	const Hk__Triggers *state = job->state->triggers;
+	job->held_from_ns = 0;
+	for (size_t i = 0; i < state->n_fired; i++) {
+		Hk__Trigger *trigger = state->fired[i];
+		if (!trigger->open) {
+			continue;
+		}
+		int r = triggers->capture ? -EBUSY : keep(job, triggers, trigger, true);
+		if (r < 0) {
+			give_up(job, trigger,
+				r == -EBUSY ? "another trigger was open" : strerror(-r));
+			job->changed = true;
+		}
+	}
 }
 
 /* Returns what watches JOB, which has a plan, or NULL without memory. */
@@ -99,12 +124,7 @@ static struct hk_triggers *begin(struct hk_job *job)
 	if (!triggers->watch) {
 		return triggers_free(triggers);
 	}
-	/* An earlier collector began to keep them. */
-	for (size_t i = 0; i < state->n_fired; i++) {
-		if (state->fired[i]->open && !triggers->capture) {
-			keep(job, triggers, state->fired[i]);
-		}
-	}
+	resume(job, triggers);
 	return triggers;
 }
 
@@ -167,13 +187,15 @@ static int fire(struct hk_job *job, struct hk_triggers *triggers, const struct h
 	}
 	trigger->from_unix_ns = now > plan->keep_ns ? now - plan->keep_ns : 0;
 	trigger->until_unix_ns = now + plan->raise_ns;
-	r = keep(job, triggers, trigger);
+	r = keep(job, triggers, trigger, false);
 	if (r < 0) {
+		hk_fired_take_back(job);
 		hk_fired_refuse(job, cause, strerror(-r));
+		return r;
 	}
 	raise_levels(job, plan, trigger);
 	*ret_trigger = trigger;
-	return r;
+	return 0;
 }
 
 int hk_triggers_fire(struct hk_collector *collector, struct hk_job *job, Hk__Trigger **ret_trigger)
@@ -259,7 +281,7 @@ static void seal(struct hk_collector *collector, struct hk_job *job)
 static void end_capture(struct hk_collector *collector, struct hk_job *job,
 			struct hk_triggers *triggers)
 {
-	hk_capture_end(triggers->capture, collector, job, triggers->plan.most_bytes);
+	hk_capture_end(triggers->capture, collector, job);
 	triggers->capture = hk_capture_free(triggers->capture);
 	triggers->current = NULL;
 }
@@ -271,7 +293,7 @@ static void step_capture(struct hk_collector *collector, struct hk_job *job,
 		return;
 	}
 	uint64_t now = hk_root_clock_unix_ns(job->state), until = triggers->current->until_unix_ns;
-	bool more = hk_capture_step(triggers->capture, job, triggers->plan.most_bytes);
+	bool more = hk_capture_step(triggers->capture, job);
 	triggers->step_due_ns = more ? 0 : now_ns + STEP_NS;
 	if (now > until && !more &&
 	    (hk_capture_has_all(triggers->capture, job) || now - until > NODES_NS)) {
@@ -287,6 +309,7 @@ void hk_triggers_run(struct hk_collector *collector, uint64_t now_ns)
 		struct hk_triggers *triggers =
 		    job->state->closed ? NULL : triggers_of(collector, job);
 		if (!triggers) {
+			job->held_from_ns = job->held_ns = 0;
 			continue;
 		}
 		job->held_ns = triggers->plan.count > 0 ? triggers->plan.keep_ns + LATE_NS : 0;
