@@ -2,9 +2,9 @@
  * job's, which readers open like a job.
  *
  * A capture is fed in steps while the job runs, so that no step takes long. Until a chunk is
- * copied, the job's `held_from_ns` keeps it from being evicted. What
- * finds no room, or is more than the plan allows, is counted. The directory gets the job's and the
- * processes' messages when the capture ends; until then it is no job. One thread.
+ * copied, the job's `held_from_ns` keeps it from being evicted. What finds no room,
+ * or is more than the plan allows, is counted. The directory gets the job's and the processes'
+ * messages when the capture ends; until then it is no job. One thread.
  */
 #ifndef HK_COLLECTOR_TRIGGER_CAPTURE_H
 #define HK_COLLECTOR_TRIGGER_CAPTURE_H

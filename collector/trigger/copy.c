@@ -102,7 +102,7 @@ static int append_skipped(struct hk_copy *copy, int fd)
 	return r;
 }
 
-/* Chunks before HEADER that nobody has any more are left out too. */
+/* Chunks before HEADER that are gone from the job are left out too. */
 static void skip_until(struct hk_copy *copy, const struct hk_chunk_header *header)
 {
 	struct hk_chunk_header gone = *header;

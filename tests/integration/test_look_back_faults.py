@@ -1,9 +1,15 @@
 #!/usr/bin/python3
 """What triggers keep stays whole and bounded when calls go on, room ends, a collector is killed, or something is in the way."""
 
+import json
+import os
+import subprocess
+import time
+
 from harness import Run, expect, expect_true, main, wait_for
+from nodes import root_and_leaves
 from test_look_back import calls_in, fired_of, report_of, shed
-from told import Told
+from told import HOOKS, Told
 
 
 def wait_records(run, job, count):
@@ -92,10 +98,103 @@ def check_bounded(run: Run):
     check_sound(run, run.path("store", job, "trigger-1"))
 
 
+def check_middle(run: Run):
+    """A trigger in the middle of a job of MPI: no calls are matched by numbers that begin in the middle, and that is said."""
+    path, gate = run.path("store", "middle"), run.path("gate")
+    options = ("--job", "middle", "--store", run.path("store"), "--trigger", "signal", "--trigger-keep", "1s", "--trigger-for", "0s")
+    with subprocess.Popen([run.binary("hookcli"), "run", "-q", *options, "--", "mpirun", "--oversubscribe", "-n", "3", run.workload("mpi_waits"), "160",
+                           "7", run.path("notes"), "-1", "0", gate], env=run.environment(), cwd=run.directory) as process:
+        wait_for("the ranks", lambda: len([rank for rank in (report_of(run, path) or {"ranks": []})["ranks"] if rank["records"] > 60]) == 3)
+        begin = time.monotonic()
+        run.cli("ctl", "trigger", path)
+        wait_for("the first half", lambda: not fired_of(run, path)[0]["open"] and time.monotonic() > begin + 1.5)
+        with open(f"{gate}.1", "w", encoding="ascii"):
+            pass
+        wait_for("the second half", lambda: min(rank["records"] for rank in report_of(run, path)["ranks"]) > 120)
+        run.cli("ctl", "trigger", path)
+        wait_for("it to be kept", lambda: not fired_of(run, path)[1]["open"])
+        with open(f"{gate}.2", "w", encoding="ascii"):
+            pass
+        expect("status", process.wait(), 0)
+    inside = os.path.join(path, "trigger-2")
+    check_sound(run, inside)
+    expect_true("records", fired_of(run, path)[1]["records"] > 0)
+    expect_true("the whole job has arrows", arrows(run, path) > 0)
+    expect("a part has none", arrows(run, inside), 0)
+    said = run.cli("report", inside, "--by", "delay").stdout
+    expect_true(f"and says so: {said}", "behind a gap in its records" in said)
+
+
+def arrows(run, path):
+    out = run.path("arrows.json")
+    run.cli("export", path, "--format", "chrome", "-o", out)
+    with open(out, encoding="utf-8") as stream:
+        return stream.read().count('"ph":"s"')
+
+
+def check_in_the_way(run: Run):
+    """Something else has the name of the directory: nothing fires, and what is there stays as it is."""
+    job = "way"
+    collector = run.start_collector("--trigger-for", "1s")
+    with Told(run, job) as told:
+        told.call("one", 100)
+        wait_records(run, job, 100)
+        place, other = run.path("store", job, "trigger-1"), run.path("other")
+        os.mkdir(other)
+        with open(os.path.join(other, "report.json"), "w", encoding="ascii") as file:
+            file.write("{}")
+        for number, make in enumerate((lambda: os.symlink(other, place), lambda: os.symlink(run.path("nothing"), place), lambda: os.mkfifo(place)), 1):
+            make()
+            done = run.cli("ctl", "trigger", job, check=False)
+            expect_true(f"refused: {done.stdout} {done.stderr}", done.returncode == 1 and "nothing is kept" in done.stderr)
+            triggers = report_of(run, job)["triggers"]
+            expect("counted once", (len(triggers["fired"]), triggers["refused"]), (0, number))
+            expect_true("levels stay", "record or more" not in run.cli("ctl", "--job", job).stdout)
+            os.unlink(place)
+        expect("nothing was taken away", os.listdir(other), ["report.json"])
+        expect_true("then it fires", run.cli("ctl", "trigger", job).stdout.startswith("trigger 1"))
+    expect("kept", wait_end(run, job, collector)[0]["records"], 100)
+
+
+def check_again(run: Run):
+    """A trigger after the window of another one, whose last records of other nodes are still awaited, is one of its own."""
+    root, leaves = root_and_leaves(run, ("a", "b"), root_options=("--trigger-keep", "60s", "--trigger-for", "0s"))
+    env = {"HOOK_JOB": "wide", "HOOK_HOOKS": HOOKS, "HOOK_WORLD_SIZE": "2", "LD_PRELOAD": run.agent()}
+    told = [subprocess.Popen([run.workload("told")], env=leaf.environment(HOOK_RANK=str(rank), **env), text=True, stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE) for rank, leaf in enumerate(leaves)]
+
+    def call(count):
+        for process in told:
+            process.stdin.write(f"one {count}\n")
+            process.stdin.flush()
+            expect("told", process.stdout.readline().strip(), "done")
+
+    def report():
+        done = root.cli("report", "wide", "--format", "json", check=False)
+        return json.loads(done.stdout) if done.returncode == 0 else {"ranks": []}
+    call(10)
+    wait_for("both ranks", lambda: [rank["records"] for rank in report()["ranks"]] == [10, 10])
+    for number in (1, 2):
+        said = root.cli("ctl", "trigger", "wide").stdout
+        expect_true(f"number {number}: {said}", said.startswith(f"trigger {number}: "))
+        call(10)
+        wait_for("the calls", lambda n=number: sum(rank["records"] for rank in report()["ranks"]) == 20 + 20 * n)
+    rows = wait_for("the second", lambda: (lambda fired: not any(row["open"] for row in fired) and fired)(report()["triggers"]["fired"]))
+    expect_true(f"all before it: {rows}", rows[1]["records"] >= 40 and rows[0]["prolonged"] == 0)
+    for process in told:
+        process.stdin.close()
+        process.stdout.close()
+        process.wait()
+    root.closed_report("wide")
+
+
 def test(run: Run, *_):
     check_after(run)
     check_killed(run)
     check_bounded(run)
+    check_middle(run)
+    check_in_the_way(run)
+    check_again(run)
 
 
 if __name__ == "__main__":
