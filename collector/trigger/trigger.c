@@ -30,6 +30,10 @@
 #define LATE_NS (2 * SECOND_NS)
 /* Longest wait for the last records of other nodes. */
 #define NODES_NS (5 * SECOND_NS)
+/* Further triggers prolong one to at most so many times what the plan keeps. */
+#define PROLONG_MOST 10u
+/* Longest copying at a job's end before requests are answered. */
+#define ENDING_NS (SECOND_NS / 5)
 
 struct hk_triggers {
 	struct hk_plan plan;
@@ -37,6 +41,7 @@ struct hk_triggers {
 	struct hk_finding_watch findings;
 	struct hk_capture *capture; /* NULL: nothing is being kept */
 	Hk__Trigger *current;	    /* its trigger; the job's */
+	bool past;		    /* its window is over */
 	uint64_t look_due_ns, step_due_ns;
 	uint64_t fired_ns[HK_PLAN_CONDITIONS]; /* monotonic; 0: never */
 };
@@ -80,6 +85,7 @@ static int keep(struct hk_job *job, struct hk_triggers *triggers, Hk__Trigger *t
 		return r;
 	}
 	triggers->current = trigger;
+	triggers->past = false;
 	triggers->step_due_ns = 0;
 	return 0;
 }
@@ -143,6 +149,42 @@ static struct hk_triggers *triggers_of(struct hk_collector *collector, struct hk
 	return job->triggers;
 }
 
+/* ---- the end of what is kept ---- */
+
+/* Puts all records of this node's processes into chunks. */
+static void seal(struct hk_collector *collector, struct hk_job *job)
+{
+	struct hk_process *process;
+	DL_FOREACH (job->processes, process) {
+		if (process->segment && !process->exited) {
+			hk_state_refresh(collector, process, false);
+			hk_drain_seal(collector, process);
+		}
+	}
+}
+
+/* Once the end of the window is past, puts the last records of it into chunks. */
+static void seal_past(struct hk_collector *collector, struct hk_job *job,
+		      struct hk_triggers *triggers)
+{
+	if (triggers->capture && !triggers->past &&
+	    hk_root_clock_unix_ns(job->state) > triggers->current->until_unix_ns) {
+		seal(collector, job);
+		triggers->past = true;
+	}
+}
+
+static void end_capture(struct hk_collector *collector, struct hk_job *job,
+			struct hk_triggers *triggers)
+{
+	if (!triggers->capture) {
+		return;
+	}
+	hk_capture_end(triggers->capture, collector, job);
+	triggers->capture = hk_capture_free(triggers->capture);
+	triggers->current = NULL;
+}
+
 /* ---- firing ---- */
 
 /* Raises levels until the trigger's end. A failure is named. */
@@ -161,21 +203,32 @@ static void raise_levels(struct hk_job *job, const struct hk_plan *plan, Hk__Tri
 	}
 }
 
+/* Prolongs the trigger that is being kept. */
+static void prolong(struct hk_job *job, const struct hk_plan *plan, Hk__Trigger *trigger,
+		    uint64_t now)
+{
+	uint64_t most = trigger->at_unix_ns + PROLONG_MOST * (plan->keep_ns + plan->raise_ns);
+	uint64_t until = now + plan->raise_ns < most ? now + plan->raise_ns : most;
+	trigger->prolonged++;
+	trigger->until_unix_ns = until > trigger->until_unix_ns ? until : trigger->until_unix_ns;
+	raise_levels(job, plan, trigger);
+}
+
 /* Fires for CAUSE. Returns 0 with the trigger, or -errno: it is counted as refused. */
-static int fire(struct hk_job *job, struct hk_triggers *triggers, const struct hk_cause *cause,
-		Hk__Trigger **ret_trigger)
+static int fire(struct hk_collector *collector, struct hk_job *job, struct hk_triggers *triggers,
+		const struct hk_cause *cause, Hk__Trigger **ret_trigger)
 {
 	const struct hk_plan *plan = &triggers->plan;
 	uint64_t now = hk_root_clock_unix_ns(job->state);
 	Hk__Trigger *trigger = triggers->current;
 	job->changed = true;
-	if (triggers->capture) {
-		trigger->prolonged++;
-		trigger->until_unix_ns = now + plan->raise_ns;
-		raise_levels(job, plan, trigger);
+	if (triggers->capture && !triggers->past) {
+		prolong(job, plan, trigger, now);
 		*ret_trigger = trigger;
 		return 0;
 	}
+	/* Behind its end records were left out. */
+	end_capture(collector, job, triggers);
 	if (job->state->triggers->n_fired >= HK_TRIGGERS_MAX) {
 		hk_fired_refuse(job, cause, "8 have fired, the most of a job");
 		return -EDQUOT;
@@ -209,12 +262,16 @@ int hk_triggers_fire(struct hk_collector *collector, struct hk_job *job, Hk__Tri
 		adopt_parsed(job, collector->options.triggers);
 		triggers = triggers_of(collector, job);
 	}
-	return triggers ? fire(job, triggers, &cause, ret_trigger) : -ENOMEM;
+	if (triggers) {
+		seal_past(collector, job, triggers);
+	}
+	return triggers ? fire(collector, job, triggers, &cause, ret_trigger) : -ENOMEM;
 }
 
 /* ---- looking ---- */
 
-static void judge(struct hk_job *job, struct hk_triggers *triggers, size_t index, uint64_t now_ns)
+static void judge(struct hk_collector *collector, struct hk_job *job, struct hk_triggers *triggers,
+		  size_t index, uint64_t now_ns)
 {
 	const struct hk_plan *plan = &triggers->plan;
 	const struct hk_condition *condition = &plan->conditions[index];
@@ -241,7 +298,7 @@ static void judge(struct hk_job *job, struct hk_triggers *triggers, size_t index
 	    .limit = condition->limit,
 	};
 	triggers->fired_ns[index] = now_ns;
-	fire(job, triggers, &cause, &trigger);
+	fire(collector, job, triggers, &cause, &trigger);
 }
 
 static void look(struct hk_collector *collector, struct hk_job *job, struct hk_triggers *triggers,
@@ -260,31 +317,11 @@ static void look(struct hk_collector *collector, struct hk_job *job, struct hk_t
 	}
 	hk_finding_watch_look(&triggers->findings, job, &triggers->plan, triggers->watch, now_ns);
 	for (size_t i = 0; i < triggers->plan.count; i++) {
-		judge(job, triggers, i, now_ns);
+		judge(collector, job, triggers, i, now_ns);
 	}
 }
 
 /* ---- keeping ---- */
-
-/* Puts all records of this node's processes into chunks. */
-static void seal(struct hk_collector *collector, struct hk_job *job)
-{
-	struct hk_process *process;
-	DL_FOREACH (job->processes, process) {
-		if (process->segment && !process->exited) {
-			hk_state_refresh(collector, process, false);
-			hk_drain_seal(collector, process);
-		}
-	}
-}
-
-static void end_capture(struct hk_collector *collector, struct hk_job *job,
-			struct hk_triggers *triggers)
-{
-	hk_capture_end(triggers->capture, collector, job);
-	triggers->capture = hk_capture_free(triggers->capture);
-	triggers->current = NULL;
-}
 
 static void step_capture(struct hk_collector *collector, struct hk_job *job,
 			 struct hk_triggers *triggers, uint64_t now_ns)
@@ -295,9 +332,8 @@ static void step_capture(struct hk_collector *collector, struct hk_job *job,
 	uint64_t now = hk_root_clock_unix_ns(job->state), until = triggers->current->until_unix_ns;
 	bool more = hk_capture_step(triggers->capture, job);
 	triggers->step_due_ns = more ? 0 : now_ns + STEP_NS;
-	if (now > until && !more &&
+	if (triggers->past && !more &&
 	    (hk_capture_has_all(triggers->capture, job) || now - until > NODES_NS)) {
-		seal(collector, job);
 		end_capture(collector, job, triggers);
 	}
 }
@@ -313,6 +349,7 @@ void hk_triggers_run(struct hk_collector *collector, uint64_t now_ns)
 			continue;
 		}
 		job->held_ns = triggers->plan.count > 0 ? triggers->plan.keep_ns + LATE_NS : 0;
+		seal_past(collector, job, triggers);
 		if (now_ns >= triggers->look_due_ns) {
 			triggers->look_due_ns = now_ns + LOOK_NS;
 			look(collector, job, triggers, now_ns);
@@ -323,6 +360,18 @@ void hk_triggers_run(struct hk_collector *collector, uint64_t now_ns)
 
 /* ---- the end of a job ---- */
 
+/* Copies what is left of a job that ends, for a while. Returns whether that was all. */
+static bool is_copied(struct hk_triggers *triggers, const struct hk_job *job)
+{
+	uint64_t begin_ns = hk_clock_monotonic_ns();
+	while (triggers->capture && hk_capture_step(triggers->capture, job)) {
+		if (hk_clock_monotonic_ns() - begin_ns >= ENDING_NS) {
+			return false;
+		}
+	}
+	return true;
+}
+
 int hk_triggers_observe(struct hk_collector *collector, struct hk_job *job, enum hk_job_event event)
 {
 	struct hk_triggers *triggers = job->triggers;
@@ -331,9 +380,10 @@ int hk_triggers_observe(struct hk_collector *collector, struct hk_job *job, enum
 	}
 	if (event == HK_JOB_ENDING) {
 		look(collector, job, triggers, hk_clock_monotonic_ns());
-		if (triggers->capture) {
-			end_capture(collector, job, triggers);
+		if (!is_copied(triggers, job)) {
+			return -EAGAIN;
 		}
+		end_capture(collector, job, triggers);
 		job->held_ns = 0;
 		while (hk_retention_apply(collector, job)) {
 		}
