@@ -2,10 +2,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "base/clock.h"
 #include "collector/lifecycle/job_sum.h"
 #include "collector/model/job.h"
+#include "collector/model/process.h"
+#include "collector/trigger/fired.h"
 #include "collector/trigger/watch.h"
 #include "report/build/build.h"
 #include "report/findings/findings.h"
@@ -13,14 +16,34 @@
 #define LOOK_NS UINT64_C(2000000000)
 #define SPACING 50u /* a look takes at most 1/50 of the time */
 
-static bool is_wanted(const struct hk_plan *plan)
+/* Returns the first condition of PLAN about a finding of a report, or NULL. */
+static const struct hk_condition *wanted(const struct hk_plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++) {
 		if (hk_watch_is_report_finding(&plan->conditions[i])) {
-			return true;
+			return &plan->conditions[i];
 		}
 	}
-	return false;
+	return NULL;
+}
+
+/* Returns whether a look at JOB would take too long, and tells once that CONDITION is refused. */
+static bool is_too_much(struct hk_finding_watch *findings, struct hk_job *job,
+			const struct hk_condition *condition)
+{
+	const struct hk_cause cause = {.condition = condition->text, .rank = -1};
+	const struct hk_process *process;
+	size_t count = 0;
+	DL_FOREACH (job->processes, process) {
+		count++;
+	}
+	if (count > HK_FINDING_WATCH_PROCESSES && !findings->too_many) {
+		findings->too_many = true;
+		hk_fired_refuse(job, &cause,
+				"findings are not looked for in a running job of more "
+				"than 2048 processes");
+	}
+	return count > HK_FINDING_WATCH_PROCESSES;
 }
 
 /* Returns the first finding of KIND that suggests a change of the job, or NULL. */
@@ -75,7 +98,8 @@ static int look(struct hk_job *job, const struct hk_plan *plan, struct hk_watch 
 void hk_finding_watch_look(struct hk_finding_watch *findings, struct hk_job *job,
 			   const struct hk_plan *plan, struct hk_watch *watch, uint64_t now_ns)
 {
-	if (now_ns < findings->due_ns || !is_wanted(plan)) {
+	const struct hk_condition *condition = wanted(plan);
+	if (now_ns < findings->due_ns || !condition || is_too_much(findings, job, condition)) {
 		return;
 	}
 	uint64_t begin_ns = hk_clock_monotonic_ns();

@@ -16,11 +16,16 @@
  * values. */
 #define YOUNG_NS UINT64_C(5000000000)
 
+struct watched_site {
+	uint32_t place; /* in the process's list of sites */
+	uint8_t wanted; /* conditions that its function matches, as bits */
+};
+
 /* A process at its last look. */
 struct past {
 	uint8_t uid[UID_BYTES];
 	uint64_t seen_ns; /* on its node's monotonic clock; 0: not looked at yet */
-	uint8_t *wanted;  /* by site id: conditions that its function matches, as bits */
+	struct watched_site *by_id;
 	size_t sites, sites_room;
 	Hk__Cells *cells; /* rows of wanted sites */
 	struct hk_step_watch steps;
@@ -65,7 +70,7 @@ struct hk_watch *hk_watch_free(struct hk_watch *watch)
 		HASH_DEL(watch->past, past);
 		cells_free(&past->cells);
 		hk_step_watch_fini(&past->steps);
-		free(past->wanted);
+		free(past->by_id);
 		free(past);
 	}
 	free(watch);
@@ -131,39 +136,38 @@ static bool learn_sites(const struct hk_watch *watch, struct past *past, const H
 		}
 		if (site->id >= past->sites_room) {
 			size_t room = 2 * (size_t)site->id + 64;
-			uint8_t *wanted = realloc(past->wanted, room);
-			if (!wanted) {
+			struct watched_site *by_id =
+			    reallocarray(past->by_id, room, sizeof(*by_id));
+			if (!by_id) {
 				return false;
 			}
-			memset(wanted + past->sites_room, 0, room - past->sites_room);
-			past->wanted = wanted;
+			memset(by_id + past->sites_room, 0,
+			       (room - past->sites_room) * sizeof(*by_id));
+			past->by_id = by_id;
 			past->sites_room = room;
 		}
-		past->wanted[site->id] = wanted_of(watch, site);
+		past->by_id[site->id] =
+		    (struct watched_site){(uint32_t)past->sites, wanted_of(watch, site)};
 		hk_step_watch_site(&past->steps, site);
 	}
 	return true;
 }
 
-static const char *function_of(const Hk__Process *state, uint32_t id)
+static const char *function_of(const struct past *past, const Hk__Process *state, uint32_t id)
 {
-	for (size_t i = 0; i < state->n_sites; i++) {
-		/* Sites usually are at the place of their number. */
-		const Hk__Site *site = state->sites[(id + i) % state->n_sites];
-		if (site->id == id) {
-			return site->function;
-		}
-	}
-	return "";
+	size_t place = past->by_id[id].place;
+	const Hk__Site *site = place < state->n_sites ? state->sites[place] : NULL;
+	return site && site->id == id ? site->function : "";
 }
 
 /* ---- calls ---- */
 
-static void judge_row(struct hk_watch *watch, const Hk__Process *state,
-		      const struct hk_columns_row *row, uint8_t wanted, double elapsed_s)
+static void judge_row(struct hk_watch *watch, const struct past *past, const Hk__Process *state,
+		      uint32_t site, double elapsed_s)
 {
 	const struct hk_window *window = &watch->window;
-	const char *function = function_of(state, row->site);
+	const char *function = function_of(past, state, site);
+	uint8_t wanted = past->by_id[site].wanted;
 	for (size_t i = 0; i < watch->count; i++) {
 		const struct hk_condition *condition = &watch->conditions[i];
 		if (!(wanted & (1u << i))) {
@@ -189,7 +193,7 @@ static void look_at_calls(struct hk_watch *watch, struct past *past, const Hk__P
 	struct hk_columns_row row, old;
 	bool have_old = hk_columns_next(&before, &old), complete = true;
 	while (hk_columns_next(&now, &row)) {
-		uint8_t wanted = row.site < past->sites_room ? past->wanted[row.site] : 0;
+		uint8_t wanted = row.site < past->sites_room ? past->by_id[row.site].wanted : 0;
 		bool step = hk_step_watch_wants(&past->steps, row.site);
 		if (!wanted && !step) {
 			continue;
@@ -200,7 +204,7 @@ static void look_at_calls(struct hk_watch *watch, struct past *past, const Hk__P
 		bool same = have_old && old.site == row.site;
 		hk_window_between(&watch->window, &row, same ? &old : NULL);
 		if (judge && wanted) {
-			judge_row(watch, state, &row, wanted, elapsed_s);
+			judge_row(watch, past, state, row.site, elapsed_s);
 		}
 		if (step) {
 			hk_step_watch_add(&past->steps, &watch->window);

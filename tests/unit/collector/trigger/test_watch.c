@@ -296,6 +296,22 @@ static void any_site_number_does_no_harm(void **state)
 	hk_watch_free(watch);
 }
 
+static void function_is_found_in_any_order_of_sites(void **state)
+{
+	const struct hk_condition condition = condition_of("* max>10ms");
+	struct hk_watch *watch = hk_watch_new(&condition, 1);
+	struct fake fake;
+	(void)state;
+	fake_init(&fake, 0);
+	for (uint32_t i = 0; i < SITES; i++) {
+		fake.list[i] = &fake.sites[SITES - 1 - i];
+	}
+	fake.calls[1][1] = 1;
+	assert_true(look(watch, &fake));
+	assert_string_equal(hk_watch_saw(watch, 0)->function, "read");
+	hk_watch_free(watch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +324,7 @@ int main(void)
 	    cmocka_unit_test(death_fires_once_for_each_rank),
 	    cmocka_unit_test(old_process_is_judged_from_its_second_look_on),
 	    cmocka_unit_test(any_site_number_does_no_harm),
+	    cmocka_unit_test(function_is_found_in_any_order_of_sites),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
