@@ -202,7 +202,7 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 		job->state->closed = true;
 		r = 0;
 	}
-	if (r < 0 && r != job->close_error) {
+	if (r < 0 && r != -EAGAIN && r != job->close_error) {
 		hk_warning("job not closed yet id=%s error=%s", job->state->id, strerror(-r));
 	}
 	job->close_error = r;
