@@ -283,7 +283,7 @@ static void judge(struct hk_collector *collector, struct hk_job *job, struct hk_
 		return;
 	}
 	/* Deaths are seldom, and each one counts. */
-	if (fired_ns != 0 && now_ns - fired_ns < plan->keep_ns + plan->raise_ns &&
+	if (fired_ns != 0 && now_ns - fired_ns < plan->raise_ns &&
 	    condition->kind != HK_CONDITION_SIGNAL) {
 		job->state->triggers->too_soon++;
 		job->changed = true;
