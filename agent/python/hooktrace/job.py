@@ -28,7 +28,7 @@ def _columns(*names: str) -> Tuple[Column, ...]:
 
 
 _EXIT = ("w exit_kind exit.kind", "l exit_code exit.code")
-RANKS = _columns("i rank", "w host", "l pid", "l start_ns", "l end_ns", "l cpu_ns", "l rss_peak_bytes", *_EXIT, "l records", "l lost_records",
+RANKS = _columns("i rank", "w host", "l pid", "l start_ns", "l end_ns", "l cpu_ns", "l rss_peak_bytes", "l memory_limit_bytes", *_EXIT, "l records", "l lost_records",
                  "l shed_records", "l clock_offset_ns clock.offset_ns", "g clock_drift_ppm clock.drift_ppm", "l clock_error_ns clock.error_ns",
                  "l clock_fit_error_ns clock.fit_error_ns", "l tracing_cost_ns")
 PROCESSES = _columns("i rank", "l pid", "w role", "u command", *_EXIT, "w agent", "u note", "w host", "l start_ns", "l end_ns", "l records",
