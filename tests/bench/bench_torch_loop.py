@@ -6,7 +6,8 @@ time. A pair is a traced and an untraced process that live at the same time and 
 A block's time is the processor time of all threads of its process. The difference of a pair is the median over its blocks, because others
 interrupt some; the result is the median over pairs, because no two processes have the same addresses, and its interval a bootstrap of that
 median with 95 %. Within noise is an interval that holds 0 and is no wider than WIDEST, or one that is below 2 %, the budget of the defaults.
-The start of a process, which is paid once, is bench_start.py's. Exit status 77 without PyTorch (TORCH_PYTHON, or what test_pytorch.py has
+The simulated devices tell nothing
+of their work, as real ones do not (SIM_QUIET). The start of a process, which is paid once, is bench_start.py's. Exit status 77 without PyTorch (TORCH_PYTHON, or what test_pytorch.py has
 installed).
 """
 import contextlib
@@ -48,7 +49,7 @@ def loop(run, python, job=None):
     command = [python, "-c", LOOP]
     if job:
         command = [run.binary("hookcli"), "run", "-q", "--store", run.path("store"), "--job", job, "--", *command]
-    process = subprocess.Popen(command, env=run.environment(**DEFAULTS, **simulated(run, "cudart")), cwd=run.directory, text=True,
+    process = subprocess.Popen(command, env=run.environment(**DEFAULTS, **simulated(run, "cudart"), SIM_QUIET="1"), cwd=run.directory, text=True,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def steps(count):
