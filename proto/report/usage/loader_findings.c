@@ -28,6 +28,20 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
 	return false;
 }
 
+/* Whether CALL is made by a library of an MPI's runtime: its threads wait for messages all the
+ * time. */
+static bool is_of_runtime(const struct hk_report_call *call)
+{
+	static const char *const parts[] = {"libevent", "libpmix", "libopen-", "libmpi", "libuc"};
+	const char *library = hk_name_base(call->library);
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		found |= strncmp(library, parts[i], strlen(parts[i])) == 0;
+	}
+	return found;
+}
+
 /* Whether CALL waits for what another process sends: through a pipe, a socket or a semaphore.
  * Waits of event loops (epoll) are idle threads more often than not. */
 static bool is_wait(const struct hk_report_call *call)
@@ -37,7 +51,8 @@ static bool is_wait(const struct hk_report_call *call)
 	    "pselect",	"read",	      "__read_chk", "readv",	     "recv",
 	    "recvfrom", "recvmsg",    "sem_wait",   "sem_timedwait", "sem_clockwait"};
 
-	return is_one_of(call->function, names, sizeof(names) / sizeof(names[0]));
+	return is_one_of(call->function, names, sizeof(names) / sizeof(names[0])) &&
+	       !is_of_runtime(call);
 }
 
 static bool is_joint(const struct hk_report_call *call)
