@@ -226,6 +226,17 @@ static void test_idle_waits_are_no_slow_workers(void **state)
 	helper(&maker, 0, 1);
 	call(&maker, 0, "wait", "poll", 1, 0, 6000);
 	expect(&maker, "slow-loader", "");
+	/* A thread of MPI's runtime waits, as test_a_program_that_waits_for_its_workers_is_named.
+	 */
+	fill(&maker, 1);
+	helper(&maker, 0, 1);
+	helper(&maker, 0, 1);
+	Hk__Cell *cell = maker_cell(maker.processes[0], "wait", "poll",
+				    "/usr/lib/libevent_core-2.1.so.7", HK_LEVEL_RECORD);
+	cell->calls = 300;
+	cell->total_ns = cell->self_ns = cell->outermost_ns = 6 * SECOND;
+	maker.processes[0]->message.cpu_ns = 3 * SECOND;
+	expect(&maker, "slow-loader", "");
 	/* The child lives for a short time. */
 	fill(&maker, 1);
 	helper(&maker, 0, 9);
