@@ -286,7 +286,7 @@ static int write_path(const struct hk_history *history, enum format format, FILE
 	return r;
 }
 
-/* Writes delays or the path. Of damaged records there are none. */
+/* Writes delays or the path. If records are damaged, the tables are empty and say so. */
 static int write_history(const struct hk_job *job, const struct arguments *arguments, FILE *output)
 {
 	struct hk_history history;

@@ -107,7 +107,7 @@ struct hk_history {
 int hk_history_init(struct hk_history *history, size_t lanes);
 void hk_history_fini(struct hk_history *history);
 
-/* Returns the index of the lane of RANK, SIZE_MAX if there is none. */
+/* Returns the index of the lane of RANK, SIZE_MAX if RANK has no lane. */
 size_t hk_history_lane(const struct hk_history *history, int32_t rank);
 
 /* Returns the number of an activity, added if it is new, or -ENOMEM. */

@@ -31,8 +31,8 @@ static const struct hk_lane *lane_of(const struct walk *walk)
 	return &walk->history->lanes[walk->lane];
 }
 
-/* Returns the last wait of the lane that ended by now, NULL if there is none. Counts those that may
- * be none. */
+/* Returns the last wait of the lane that ended by now, NULL if no wait did. Counts the waits that
+ * it leaves out because the clocks do not say who was last. */
 static const struct hk_lane_wait *last_wait(struct walk *walk)
 {
 	const struct hk_lane *lane = lane_of(walk);

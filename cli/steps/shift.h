@@ -12,7 +12,7 @@ struct hk_shift {
 	double before_ns, after_ns; /* medians: own time of the leader, or duration of steps */
 	double step_before_ns, step_after_ns;	  /* medians of the steps' durations */
 	double others_before_ns, others_after_ns; /* medians of own times of other ranks; 0: none */
-	double chance;				  /* that it is none */
+	double chance;				  /* that equal steps look like this */
 };
 
 #endif

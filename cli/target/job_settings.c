@@ -105,7 +105,7 @@ int hk_job_settings_check(void)
 int hk_job_settings_record_watched(void)
 {
 	struct hk_plan plan;
-	const char *given = hk_command_setting("level");
+	const char *level = hk_command_setting("level"), *given = level ? level : "";
 	char *levels = NULL;
 	size_t size;
 
@@ -121,11 +121,11 @@ int hk_job_settings_record_watched(void)
 			fprintf(output, "%s=record,", plan.conditions[i].pattern);
 		}
 	}
-	fputs(given ? given : "", output);
+	fputs(given, output);
 	int r = fclose(output) == 0 ? 0 : -ENOMEM;
 	size_t length = r == 0 ? strlen(levels) : 0;
 	if (length > 0) {
-		levels[length - 1] = given ? levels[length - 1] : '\0';
+		levels[length - 1] = *given ? levels[length - 1] : '\0';
 		r = hk_settings_set(hk_command_settings(), "level", levels);
 	}
 	free(levels);

@@ -14,7 +14,7 @@ int hk_job_settings_check(void);
  * the moment is there. Levels that were given come behind and prevail. Returns 0 or -ENOMEM. */
 int hk_job_settings_record_watched(void);
 
-/* Returns the plan of triggers, which the next call replaces, or NULL if there is none. */
+/* Returns the plan of triggers, which the next call replaces, or NULL without triggers. */
 Hk__TriggerPlan *hk_job_settings_triggers(void);
 
 #endif
