@@ -74,12 +74,14 @@ hk_call_enter:
 	addq	%rax, %rsi			/* the open call's slot, HK_SLOT_OPEN further on */
 	movq	%r10, HK_SLOT_OPEN(%rsi)	/* site and frame, before depth shows them */
 	movl	%edx, HK_SLOT_DEPTH(%rax)
-	cmpb	$0, HK_HOT_STACK_WORDS(%r11)
+	testb	$~HK_STACK_WORDS_WORK, HK_HOT_STACK_WORDS(%r11)
 	jne	.Lcopy
 .Lclock:
 	rdtsc					/* last: only the jump to the original lies between the two clock reads */
 	shlq	$32, %rdx
 	orq	%rdx, %rax
+	testb	$HK_STACK_WORDS_WORK, HK_HOT_STACK_WORDS(%r11)
+	jnz	.Lwork
 .Lstarted:
 	movq	%rax, HK_CALL_START(%rbp)
 	movq	%rax, HK_SLOT_OPEN + 8(%rsi)
@@ -95,8 +97,6 @@ hk_call_enter:
  * to the bottom of its frame, 8(%rsp). The return address of this call lies below them. The lower end of the frame moves to where the
  * copy has the alignment of the original, and the return address moves with it. */
 .Lcopy:
-	cmpb	$HK_STACK_WORDS_WORK, HK_HOT_STACK_WORDS(%r11)
-	je	.Lwork
 	movq	%rcx, %r8
 	testb	$HK_STACK_WORDS_VECTOR, HK_HOT_STACK_WORDS(%r11)
 	jz	.Lno_vectors
@@ -129,15 +129,11 @@ hk_call_enter:
 	movq	HK_CALL_R8(%rbp), %r8
 	movq	HK_CALL_SITE(%rbp), %r11
 	cmpb	$0, hk_clock_by_call(%rip)
-	jne	.Lask
-	testb	$HK_STACK_WORDS_WORK, HK_HOT_STACK_WORDS(%r11)
-	jz	.Lclock
+	je	.Lclock
+	jmp	.Lask
 	/* A short stretch of work is counted on the way out (work.h). */
 .Lwork:
 	movq	HK_CALL_THREAD(%rbp), %r10
-	rdtsc
-	shlq	$32, %rdx
-	orq	%rdx, %rax
 	testq	%r10, %r10
 	jz	.Lstarted
 	cmpq	HK_THREAD_LONG_FROM(%r10), %rax
@@ -190,7 +186,7 @@ hk_call_enter:
 	movq	$0, HK_CALL_THREAD(%rbp)
 	leaq	HK_CALL_CELL(%rbp), %rcx
 	leaq	HK_CALL_START - HK_SLOT_OPEN(%rbp), %rsi /* no open call: the clock's second copy goes to SCRATCH */
-	cmpb	$0, HK_HOT_STACK_WORDS(%r11)
+	testb	$~HK_STACK_WORDS_WORK, HK_HOT_STACK_WORDS(%r11)
 	jne	.Lcopy
 	jmp	.Lclock
 	.cfi_endproc
@@ -309,12 +305,9 @@ hk_call_enter:
 16:	incq	HK_CELL_INNER(%r8)
 	jmp	5b
 6:	testb	$HK_FLAG_UNUSUAL, %dil
-	jnz	14f
-	cmpq	$0, HK_CALL_RAX(%rbp)
-	jne	1b
-	jmp	9f
+	jz	14f
 	/* Only values or errors are unusual. rdi, rsi, rdx become the call, its nanoseconds, its bucket. */
-14:	andb	$(HK_FLAG_QUICK | HK_FLAG_LAZY), %dil
+	andb	$(HK_FLAG_QUICK | HK_FLAG_LAZY), %dil
 	cmpb	$HK_FLAG_QUICK, %dil
 	jne	9f
 	movq	%rdx, %rax
@@ -331,6 +324,9 @@ hk_call_enter:
 	.cfi_def_cfa	rsp, 8
 	ret
 	.cfi_restore_state
+14:	cmpq	$0, HK_CALL_RAX(%rbp)
+	jne	1b
+	jmp	9f
 	/* The words, the last one first. */
 7:	movzbl	HK_HOT_WORD - 1(%r11,%rax), %r8d
 	testb	$(HK_WORD_SIGN32 | HK_WORD_ZERO32), %r8b
