@@ -9,6 +9,7 @@
 #include "agent/call/open.h"
 #include "agent/call/work.h"
 #include "agent/frame/hot.h"
+#include "agent/frame/site_table.h"
 #include "agent/frame/word.h"
 #include "agent/record/thread.h"
 #include "agent/runtime/comms.h"
@@ -293,26 +294,53 @@ leave_message(struct hk_call *call, uint64_t ns, uint64_t *bucket)
 		      outermost && (site->stack_words & HK_STACK_WORDS_WORK));
 }
 
-/* A launch at level record. No work between MPI calls ends with it. */
-static __attribute__((noinline)) struct hk_result leave_launch(struct hk_call *call, uint64_t ns,
-							       uint64_t *bucket)
+/* Returns whether the call around CALL is a recorded launch: a runtime calls the driver. */
+static inline bool is_part(const struct hk_call *call)
+{
+	const struct hk_thread_slot *slot = call->thread->slot;
+	const struct hk_site_hot *around =
+	    call->depth ? hk_site_table_find(slot->open[(call->depth - 1) % HK_OPEN_CALLS].site)
+			: NULL;
+	return around && (around->flags & HK_HOT_RECORD) &&
+	       around->hook->meaning == HK_MEANING_LAUNCH;
+}
+
+/* A launch at level record, inside no other call unless it is PART of a launch. No work between MPI
+ * calls ends with it. */
+static inline __attribute__((always_inline)) struct hk_result
+record_launch(struct hk_call *call, uint64_t ns, uint64_t *bucket, bool part)
 {
 	struct hk_thread *thread = call->thread;
-	uint64_t *room = call->inner == ~0ULL ? begin_record(thread, call) : NULL;
+	uint64_t *room = begin_record(thread, call);
 	if (unlikely(!room)) {
-		if (call->inner != ~0ULL || !is_dry(call)) {
+		if (!is_dry(call)) {
 			return leave_evaluated(call, ns, bucket);
 		}
 		count_lost(thread, call); /* a launch has no bytes to be counted */
 		return finish(call, ns, bucket, hk_count_is_outermost(call), false);
 	}
-	if (unlikely(!hk_launch_values(call, &call->site->message->launch,
+	if (unlikely(!hk_launch_values(call, &call->site->message->launch, part,
 				       room + HK_RECORD_HEADER_WORDS))) {
 		thread->busy = 0;
 		return leave_evaluated(call, ns, bucket);
 	}
 	end_record(thread, call, ns, room);
 	return finish(call, ns, bucket, hk_count_is_outermost(call), false);
+}
+
+/* A launch within another call. */
+static __attribute__((noinline)) struct hk_result leave_part(struct hk_call *call, uint64_t ns,
+							     uint64_t *bucket)
+{
+	return is_part(call) ? record_launch(call, ns, bucket, true)
+			     : leave_evaluated(call, ns, bucket);
+}
+
+static __attribute__((noinline)) struct hk_result leave_launch(struct hk_call *call, uint64_t ns,
+							       uint64_t *bucket)
+{
+	return likely(call->inner == ~0ULL) ? record_launch(call, ns, bucket, false)
+					    : leave_part(call, ns, bucket);
 }
 
 /* The short way of a call whose values are not plain, or whose result may say that it failed. Like

@@ -37,13 +37,15 @@ static inline void hk_launch_config(const struct hk_launch_words *launch, const 
 	__builtin_memcpy(&values[HK_LAUNCH_STREAM], config + launch->stream_at, sizeof(values[0]));
 }
 
-/* Sets the VALUES of CALL, which is inside no other call and did not fail. Returns false if
- * values.h must evaluate them. */
-static inline bool hk_launch_values(const struct hk_call *call,
-				    const struct hk_launch_words *launch, uint64_t *values)
+/* Sets the VALUES of CALL, which did not fail. PART: it is the driver's part of a recorded launch,
+ * which has the kernel; else it is inside no other call. Returns false if values.h must evaluate
+ * them. */
+static inline __attribute__((always_inline)) bool
+hk_launch_values(const struct hk_call *call, const struct hk_launch_words *launch, bool part,
+		 uint64_t *values)
 {
 	const uint64_t *words = (const uint64_t *)(const void *)call;
-	uint32_t kernel = hk_kernels_known_at_once(words[launch->kernel]);
+	uint32_t kernel = part ? 0 : hk_kernels_known_at_once(words[launch->kernel]);
 
 	values[HK_LAUNCH_KERNEL] = kernel;
 	if (unlikely(launch->has_config)) {
@@ -52,14 +54,14 @@ static inline bool hk_launch_values(const struct hk_call *call,
 			return false;
 		}
 		hk_launch_config(launch, config, values);
-		return kernel != 0;
+		return part || kernel;
 	}
 	values[HK_LAUNCH_GRID] = hk_launch_dim(words, launch->grid);
 	values[HK_LAUNCH_BLOCK] = hk_launch_dim(words, launch->block);
 	values[HK_LAUNCH_SHARED] =
 	    launch->narrow ? (uint32_t)words[launch->shared] : words[launch->shared];
 	values[HK_LAUNCH_STREAM] = words[launch->stream];
-	return kernel != 0;
+	return part || kernel;
 }
 
 #endif

@@ -54,7 +54,10 @@ static void expect_values(const struct hk_hook *hook, struct hk_call *call,
 
 	assert_true(hk_launch_plan(hook, &launch));
 	/* The kernel has no number here. */
-	assert_false(hk_launch_values(call, &launch, values));
+	assert_false(hk_launch_values(call, &launch, false, values));
+	assert_int_equal(values[HK_LAUNCH_KERNEL], 0);
+	/* A part of a launch has none of its own. */
+	assert_true(hk_launch_values(call, &launch, true, values));
 	assert_int_equal(values[HK_LAUNCH_KERNEL], 0);
 	for (unsigned i = HK_LAUNCH_GRID; i < HK_LAUNCH_VALUES; i++) {
 		assert_int_equal(values[i], wanted[i]);
