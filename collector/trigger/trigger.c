@@ -315,6 +315,9 @@ static void look(struct hk_collector *collector, struct hk_job *job, struct hk_t
 		}
 		hk_watch_process(triggers->watch, process->state);
 	}
+	uint32_t unseen = hk_watch_unseen(triggers->watch);
+	job->changed |= unseen != job->state->triggers->unseen;
+	job->state->triggers->unseen = unseen;
 	hk_finding_watch_look(&triggers->findings, job, &triggers->plan, triggers->watch, now_ns);
 	for (size_t i = 0; i < triggers->plan.count; i++) {
 		judge(collector, job, triggers, i, now_ns);

@@ -39,6 +39,7 @@ struct hk_watch {
 	struct past *past;
 	struct hk_watch_saw saw[HK_PLAN_CONDITIONS];
 	bool held[HK_PLAN_CONDITIONS]; /* at the last look with a value */
+	uint32_t met;		       /* conditions about a function that a process has, as bits */
 	struct hk_window window;       /* of the row at hand */
 };
 
@@ -112,13 +113,17 @@ static void note(struct hk_watch *watch, size_t index, double value, int32_t ran
 
 /* ---- sites ---- */
 
+static bool is_about_function(const struct hk_condition *condition)
+{
+	return condition->kind == HK_CONDITION_LATENCY || condition->kind == HK_CONDITION_ERROR;
+}
+
 static uint8_t wanted_of(const struct hk_watch *watch, const Hk__Site *site)
 {
 	uint8_t bits = 0;
 	for (size_t i = 0; i < watch->count; i++) {
 		const struct hk_condition *condition = &watch->conditions[i];
-		if ((condition->kind == HK_CONDITION_LATENCY ||
-		     condition->kind == HK_CONDITION_ERROR) &&
+		if (is_about_function(condition) &&
 		    hk_pattern_match_function(condition->pattern, site->provider, site->function)) {
 			bits |= (uint8_t)(1u << i);
 		}
@@ -127,7 +132,7 @@ static uint8_t wanted_of(const struct hk_watch *watch, const Hk__Site *site)
 }
 
 /* Looks at sites that are new. Returns false without memory. */
-static bool learn_sites(const struct hk_watch *watch, struct past *past, const Hk__Process *state)
+static bool learn_sites(struct hk_watch *watch, struct past *past, const Hk__Process *state)
 {
 	for (; past->sites < state->n_sites; past->sites++) {
 		const Hk__Site *site = state->sites[past->sites];
@@ -146,8 +151,9 @@ static bool learn_sites(const struct hk_watch *watch, struct past *past, const H
 			past->by_id = by_id;
 			past->sites_room = room;
 		}
-		past->by_id[site->id] =
-		    (struct watched_site){(uint32_t)past->sites, wanted_of(watch, site)};
+		uint8_t wanted = wanted_of(watch, site);
+		watch->met |= wanted;
+		past->by_id[site->id] = (struct watched_site){(uint32_t)past->sites, wanted};
 		hk_step_watch_site(&past->steps, site);
 	}
 	return true;
@@ -328,4 +334,13 @@ bool hk_watch_begins(struct hk_watch *watch, size_t index)
 		watch->held[index] = saw->holds;
 	}
 	return saw->holds && !held;
+}
+
+uint32_t hk_watch_unseen(const struct hk_watch *watch)
+{
+	uint32_t bits = 0;
+	for (size_t i = 0; i < watch->count; i++) {
+		bits |= is_about_function(&watch->conditions[i]) ? 1u << i : 0;
+	}
+	return bits & ~watch->met;
 }

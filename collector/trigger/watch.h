@@ -42,6 +42,9 @@ void hk_watch_note_finding(struct hk_watch *watch, size_t index, bool found, int
 /* Returns what condition INDEX saw since the look began. */
 const struct hk_watch_saw *hk_watch_saw(const struct hk_watch *watch, size_t index);
 
+/* Returns the conditions, as bits, about a function that no process has hooked so far. */
+uint32_t hk_watch_unseen(const struct hk_watch *watch);
+
 /* Returns whether condition INDEX begins to hold with this look: it did not hold at the last look
  * that had a value. A death is an event: each one is a beginning. Call it once a look. */
 bool hk_watch_begins(struct hk_watch *watch, size_t index);

@@ -282,6 +282,16 @@ def check_watched(run: Run):
     expect_true(f"{len(reads)} reads before the moment", len(reads) > 300)
 
 
+def check_unseen(run: Run):
+    """A condition about a function that no process has, as a mistyped one, is named; one about a hooked function is not."""
+    said = "trigger 'raed max>1s' is about a function that no process has hooked"
+    for name, conditions, unseen in (("mistyped", ("read max>60m", "raed max>1s"), "raed max>1s"), ("typed", ("read max>60m", "signal"), None)):
+        options = [word for condition in conditions for word in ("--trigger", condition)]
+        summary = run.trace(sys.executable, "-c", "open('/dev/null').read()", options=("--job", name, *options)).stderr
+        expect(f"named in the summary of {name}", said in summary, unseen is not None)
+        expect(f"named in the report of {name}", report_of(run, run.path("store", name))["triggers"]["unseen"], unseen)
+
+
 def check_finding(run: Run):
     """A finding that the report of a running job has: a file that is not there is opened again and again."""
     program = "import os, sys\nwhile not os.path.exists(sys.argv[1]):\n    try:\n        os.open(sys.argv[2], os.O_RDONLY)\n    except FileNotFoundError:\n        pass"
@@ -401,6 +411,7 @@ def test(run: Run, *_):
     check_signal(run)
     check_steps(run)
     check_watched(run)
+    check_unseen(run)
     check_finding(run)
     check_mpi(run)
     check_nodes(run)

@@ -59,6 +59,17 @@ static int fill(struct hk_report *report, const Hk__Snapshot *snapshot, const Hk
 											: -ENOMEM;
 }
 
+/* Returns the first condition of FROM about a function that no process has hooked, or NULL. */
+static const char *unseen(const Hk__Triggers *from)
+{
+	for (size_t i = 0; i < from->plan->n_conditions && i < 32; i++) {
+		if (from->unseen >> i & 1) {
+			return from->plan->conditions[i];
+		}
+	}
+	return NULL;
+}
+
 int hk_report_triggers_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 {
 	const Hk__Job *job = snapshot->job;
@@ -77,7 +88,11 @@ int hk_report_triggers_fill(struct hk_report *report, const Hk__Snapshot *snapsh
 	}
 	to->refused = from ? from->refused : 0;
 	to->too_soon = from ? from->too_soon : 0;
-	to->conditions = from && from->plan ? from->plan->n_conditions : 0;
+	if (from && from->plan) {
+		const char *text = unseen(from);
+		to->conditions = from->plan->n_conditions;
+		to->unseen = text ? hk_report_strings_get(&report->strings, text) : NULL;
+	}
 	if (r == 0 && job && job->kept) {
 		r = fill(report, snapshot, job->kept, &to->kept);
 	}
@@ -167,6 +182,13 @@ void hk_report_triggers_write(const struct hk_report *report, const char *prefix
 		fprintf(output, "%sno trigger fired: %zu condition%s watched\n", prefix,
 			triggers->conditions, triggers->conditions == 1 ? "" : "s");
 	}
+	if (triggers->unseen) {
+		hk_name_print(why, TEXT_COLUMNS, triggers->unseen);
+		fprintf(output,
+			"%strigger '%s' is about a function that no process has hooked: hookcli "
+			"doctor -- CMD lists those that are\n",
+			prefix, why);
+	}
 	if (triggers->kept.number) {
 		char from[HK_QUANTITY_BYTES], until[HK_QUANTITY_BYTES];
 		fputs(prefix, output);
@@ -219,9 +241,10 @@ json_t *hk_report_triggers_json(const struct hk_report *report)
 	for (size_t i = 0; i < triggers->count; i++) {
 		json_array_append_new(fired, row_json(&triggers->list[i]));
 	}
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "fired", fired, "refused",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "fired", fired, "refused",
 			 number(triggers->refused), "refused_why",
 			 *triggers->why ? text(triggers->why) : json_null(), "too_soon",
 			 number(triggers->too_soon), "conditions", number(triggers->conditions),
-			 "kept", triggers->kept.number ? row_json(&triggers->kept) : json_null());
+			 "unseen", triggers->unseen ? text(triggers->unseen) : json_null(), "kept",
+			 triggers->kept.number ? row_json(&triggers->kept) : json_null());
 }

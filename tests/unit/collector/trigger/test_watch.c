@@ -154,6 +154,22 @@ static void condition_begins_once_until_it_has_ended(void **state)
 	hk_watch_free(watch);
 }
 
+static void functions_that_no_process_has_are_told(void **state)
+{
+	const struct hk_condition conditions[3] = {condition_of("MPI_Alreduce p99>10ms"),
+						   condition_of("signal"),
+						   condition_of("MPI_Allreduce error")};
+	struct hk_watch *watch = hk_watch_new(conditions, 3);
+	struct fake fake;
+	(void)state;
+	assert_int_equal(hk_watch_unseen(watch), 5);
+	fake_init(&fake, 0);
+	fake.calls[0][0] = 1;
+	look(watch, &fake);
+	assert_int_equal(hk_watch_unseen(watch), 1);
+	hk_watch_free(watch);
+}
+
 static void worst_rank_is_named(void **state)
 {
 	const struct hk_condition condition = condition_of("MPI_* mean>1ms");
@@ -317,6 +333,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(quantile_is_of_the_calls_since_the_last_look),
 	    cmocka_unit_test(condition_begins_once_until_it_has_ended),
+	    cmocka_unit_test(functions_that_no_process_has_are_told),
 	    cmocka_unit_test(worst_rank_is_named),
 	    cmocka_unit_test(errors_are_counted_by_rate),
 	    cmocka_unit_test(steps_are_compared_with_their_median),
