@@ -22,7 +22,7 @@ static int put_process(struct hk_statistics *statistics, const struct hk_process
 	const struct hk_copy *copy = kept->copy(kept->context, process->uid);
 	state.records = state.records_stored = copy ? copy->records : 0;
 	state.records_shed = state.records_elsewhere = 0;
-	/* Chunks and losses behind the copy are none of it. */
+	/* The process has more chunks and losses by now. The kept job has those of the copy. */
 	state.last_chunk = copy ? copy->last_number : 0;
 	state.lost_records = copy ? copy->lost_records : 0;
 	if (state.records_dropped > state.lost_records) {

@@ -49,7 +49,7 @@ print(json.dumps({"slots": slots, "bare": [pair[0] for pair in took], "traced": 
 
 
 def measure(run, python, turn):
-    """(ns of a bare step, the share that tracing adds to it) of one process."""
+    """The share that tracing adds to a bare step of one process, which it prints."""
     program = write_program(run, "loop.py", LOOP)
     toggle = os.path.join(run.build, "tests", "bench", "libslot_toggle.so")
     done = run.trace(python, program, toggle, WARM, BLOCK, PAIRS, hooks=[], options=("-q", "--job", f"loop{turn}"),

@@ -50,7 +50,7 @@ def check_after(run: Run):
         check_sound(run, path)
         expect("records", len(calls_in(run, path)), row["records"])
         done = run.cli("export", path, "--format", "csv", "-o", run.path("shed.csv"))
-        expect(f"what is left out is told: {done.stderr}", str(row["refused_records"]) in done.stderr, bool(options))
+        expect(f"the export names the refused records: {done.stderr}", str(row["refused_records"]) in done.stderr, bool(options))
 
 
 def check_killed(run: Run):

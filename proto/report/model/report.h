@@ -337,8 +337,8 @@ struct hk_report_triggers {
 	uint32_t refused, too_soon;
 	const char *why; /* the last one was refused */
 	size_t conditions;
-	const char
-	    *unseen; /* the first one about a function that no process has hooked; NULL: none */
+	const char *unseen; /* the first condition about a function that no process has hooked;
+			       NULL: none */
 	struct hk_report_trigger kept; /* whose records these are; number 0: a whole job's */
 };
 

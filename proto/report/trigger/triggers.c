@@ -186,7 +186,7 @@ void hk_report_triggers_write(const struct hk_report *report, const char *prefix
 		hk_name_print(why, TEXT_COLUMNS, triggers->unseen);
 		fprintf(output,
 			"%strigger '%s' is about a function that no process has hooked: hookcli "
-			"doctor -- CMD lists those that are\n",
+			"report --by function lists those that were called\n",
 			prefix, why);
 	}
 	if (triggers->kept.number) {
