@@ -3,6 +3,7 @@
  * Reads lines "what count" from its standard input and answers each with "done" on its standard
  * output. `one` and `two` are functions of its library, `turns` calls both in turn, `slow` and
  * `brief` call its told_sleep, which sleeps 10 ms for the first and returns at once for the other,
+ * `nap` calls its told_nap three times, to sleep as many ns as its line says,
  * `lazy` is strnlen, whose slot the loader resolves at the first call; `step` marks steps; `thread`
  * and `fork` call told_one from a new thread or child; `spin` calls told_one without an end until
  * its input has something to read, and answers with how often it did and how many ns of processor
@@ -58,6 +59,13 @@ static void brief(long count)
 {
 	for (long i = 0; i < count; i++) {
 		sink += told_sleep(0);
+	}
+}
+
+static void nap(long ns)
+{
+	for (int i = 0; i < 3; i++) {
+		sink += told_nap(ns);
 	}
 }
 
@@ -121,7 +129,7 @@ static const struct {
 	void (*call)(long count);
 } actions[] = {{"one", one},	 {"two", two},	 {"lazy", lazy},   {"thread", thread},
 	       {"fork", child},	 {"spin", spin}, {"turns", turns}, {"slow", slow},
-	       {"brief", brief}, {"step", step}};
+	       {"brief", brief}, {"step", step}, {"nap", nap}};
 
 int main(void)
 {

@@ -7,5 +7,6 @@ __attribute__((visibility("default"))) int told_two(int value);
 
 /* Sleeps so many ns, or not at all. */
 __attribute__((visibility("default"))) int told_sleep(long ns);
+__attribute__((visibility("default"))) int told_nap(long ns);
 
 #endif
