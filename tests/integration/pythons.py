@@ -1,7 +1,9 @@
 """The CPythons of this machine: Debian's, and those of pyenv where there is one."""
+import fcntl
 import glob
 import os
 import subprocess
+import sys
 
 VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
 
@@ -30,3 +32,27 @@ def say_left_out(versions):
     missing = [version for version in VERSIONS if version not in versions]
     if missing:
         print(f"left out, not on this machine: Python {', '.join(missing)}")
+
+
+def with_packages(run, name, *packages):
+    """A Python that has PACKAGES from PyPI, made once per build directory in tests/NAME; without them the test is skipped."""
+    place = os.path.join(run.build, "tests", name)
+    program, ready = os.path.join(place, "bin", "python"), os.path.join(place, "ready")
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    with open(f"{place}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(ready):
+            done = run.command("/usr/bin/python3", "-m", "venv", "--clear", place, check=False)
+            if done.returncode == 0:
+                done = run.command(program, "-m", "pip", "install", "-q", *packages, check=False)
+            if done.returncode != 0:
+                print(f"{', '.join(packages)} cannot be installed here: {done.stderr.strip()[-300:]}")
+                sys.exit(77)
+            with open(ready, "w", encoding="utf-8"):
+                pass
+    return program
+
+
+def arrow(run):
+    """A Python with the libraries that read tables."""
+    return with_packages(run, "arrow", "pyarrow", "pandas", "polars", "duckdb")

@@ -195,24 +195,8 @@ def trace_all(run):
     return [run.path("store", name) for name in ("steps", "shapes", "annotations", "stacks", "mpi")]
 
 
-def arrow_python(run):
-    """A Python that has the libraries, made once per build directory."""
-    place = os.path.join(run.build, "tests", "arrow")
-    program, ready = os.path.join(place, "bin", "python"), os.path.join(place, "ready")
-    if not os.path.exists(ready):
-        done = run.command("/usr/bin/python3", "-m", "venv", "--clear", place, check=False)
-        if done.returncode == 0:
-            done = run.command(program, "-m", "pip", "install", "-q", "pyarrow", "pandas", "polars", "duckdb", check=False)
-        if done.returncode != 0:
-            print(f"pyarrow cannot be installed here: {done.stderr.strip()[-300:]}")
-            sys.exit(77)
-        with open(ready, "w", encoding="utf-8"):
-            pass
-    return program
-
-
 def check_arrow(run, jobs):
-    program = arrow_python(run)
+    program = pythons.arrow(run)
     for job in jobs:
         print(python(run, program, os.path.join(HERE, "job_arrow_check.py"), job, run.path("parquet", os.path.basename(job))).stdout.strip())
 
