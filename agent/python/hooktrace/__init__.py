@@ -8,18 +8,20 @@
     hooktrace.stop()
 
 Everything else is imported when it is used: hooktrace.apis (the time of APIs), hooktrace.tracer (Python functions), hooktrace.profiler
-(steps, as torch.profiler has them), hooktrace.precision (numbers), hooktrace.open (a job's records), hooktrace.hooks, hooktrace.compat.
+(steps, as torch.profiler has them), hooktrace.precision (numbers), hooktrace.open (a job's records), hooktrace.to_parquet (many jobs),
+hooktrace.hooks, hooktrace.compat.
 """
 import importlib
 
 from ._native import counter, mark, range, step
 from .tracing import is_on, job_directory, start, stop, trace
 
-__all__ = ["counter", "is_on", "job_directory", "mark", "observe", "open", "profile", "range", "replace", "schedule", "start", "step", "stop", "trace"]
+__all__ = ["counter", "is_on", "job_directory", "mark", "observe", "open", "profile", "range", "replace", "schedule", "start", "step", "stop", "to_parquet",
+           "trace"]
 __version__ = "0.1.0"
 
 # Names of modules that are not needed by every program: name -> module.
-_LAZY = {"observe": "hooks", "open": "job", "profile": "profiler", "replace": "hooks", "schedule": "profiler"}
+_LAZY = {"observe": "hooks", "open": "job", "profile": "profiler", "replace": "hooks", "schedule": "profiler", "to_parquet": "warehouse"}
 _MODULES = ("apis", "compat", "hooks", "precision", "profiler", "tracer")
 
 

@@ -5,6 +5,7 @@ from typing import Any, Callable, ContextManager, Dict, Optional, Sequence, Type
 from .hooks import Replacement, observe as observe, replace as replace
 from .job import open as open
 from .profiler import profile as profile, schedule as schedule
+from .warehouse import to_parquet as to_parquet
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
