@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """hooktrace.to_parquet() over fifty jobs: the questions of deploy/docs/warehouse.md give what the jobs were made to show, and the reports' numbers.
 
-`spark`: the same texts in Spark, and a job of 10,000 ranks.
+`spark`: the same texts in Spark, a job of 10,000 ranks, and one of two million records in bounded memory.
 """
 import json
 import os
@@ -17,6 +17,10 @@ from machine import namespace_options
 HERE = os.path.dirname(os.path.abspath(__file__))
 MANY, SHORT_MANY = 10000, 1000
 UNUSABLE, FAILED = 125, 1
+FEW, PLENTY = 50000, 1000000  # records of each of two processes
+# Two million rows of all columns are several times as much.
+MORE_KIB = 100 << 10
+PEAK = "import hooktrace, resource, sys; hooktrace.to_parquet(*sys.argv[1:]); print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
 
 
 def python(run, program, *arguments, **options):
@@ -70,6 +74,17 @@ def check_running(run, program):
     expect("calls at the end", counted("closed"), 30)
 
 
+def check_memory(run, program):
+    """Twenty times as many records take little more memory."""
+    peaks = []
+    for count in (FEW, PLENTY):
+        job = run.path(f"records-{count}")
+        os.makedirs(job)
+        run.command(os.path.join(run.build, "tests", "load", "records"), job, 2, count)
+        peaks.append(int(python(run, program, "-c", PEAK, job, run.path("bounded", str(count))).stdout))
+    expect_true(f"peaks of memory in KiB: {peaks}", peaks[1] - peaks[0] < MORE_KIB)
+
+
 def check_command(run, program, whole):
     """python -m hooktrace parquet."""
     def command(*words, with_program=program):
@@ -106,6 +121,7 @@ def test(run, mode=""):
     check_edges(run, program, ranks, MANY if mode == "spark" else SHORT_MANY)
     if mode == "spark":
         python(run, program, os.path.join(HERE, "warehouse_edges.py"), "spark", cwd=run.path("edges"))
+        check_memory(run, program)
     check_running(run, program)
     check_command(run, program, ranks)
 

@@ -147,6 +147,19 @@ def check_truth(answers):
     expect(f"growth of {naps}", all(row["growth"] > 1 for row in naps[1:]), True)
 
 
+def check_percentiles(functions, jobs):
+    """A function that one rank calls from one library has the numbers of that row in `hookcli report --format json`."""
+    rows = collections.defaultdict(list)
+    for path, job in jobs.items():
+        for row in job["report"]["calls"]:
+            rows[path, row["function"], row["role"]].append(row)
+    alone = {key: found[0] for key, found in rows.items() if len(found) == 1}
+    compared = {key[:3]: key[3:] for key in functions if key[:3] in alone}
+    expect("functions of one row", len(compared) >= 3 * len(truth.DAYS) * truth.TOLD_JOBS, True)
+    names = ("calls", "errors", "total_ns", "p50_ns", "p99_ns", "max_ns")
+    expect("numbers of one row", compared, {key: tuple(alone[key][name] for name in names) for key in compared})
+
+
 def check_counts(engine, jobs):
     """Every job once, every row of the report, every record, in its partition."""
     rows = engine.ask("select id, version, closed, damaged, directory, start_unix_ns, day, job from jobs")
@@ -161,6 +174,7 @@ def check_counts(engine, jobs):
     got = collections.Counter((where[row["job"]], *(row[name] for name in numbers)) for row in engine.ask(f"select job, {', '.join(numbers)} from functions"))
     wanted = collections.Counter((path, *(row[name] for name in numbers)) for path, job in jobs.items() for row in job["totals"])
     expect("functions", got, wanted)
+    check_percentiles(got, jobs)
     engine.records()
     got = {(where[row["job"]], row["rank"]): row["n"] for row in engine.ask("select job, rank, count(*) as n from records group by job, rank")}
     wanted = {(path, rank["rank"]): rank["records"] for path, job in jobs.items() for rank in job["report"]["ranks"] if rank["records"]}

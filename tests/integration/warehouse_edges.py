@@ -184,6 +184,16 @@ def check_ranks(no_ranks, many_ranks):
     expect("files", (len(paths), len(table("w-many", "ranks"))), (len(warehouse.TABLES) - 1, ranks))
 
 
+def check_alone(whole):
+    """Without hookcli, tables that only it computes are left out, or refused if they are asked for."""
+    find, warehouse.hookcli.find = warehouse.hookcli.find, lambda: None
+    hooktrace.to_parquet(whole, "w-alone")
+    expect("tables", sorted(os.listdir("w-alone")), sorted(set(warehouse.TABLES) - {"functions", "stacks"}))
+    asked = refused(FileNotFoundError, lambda: hooktrace.to_parquet(whole, "w-asked", tables=["functions"]))
+    expect(asked, "hooktrace-tools" in asked, True)
+    warehouse.hookcli.find = find
+
+
 def check_running(job, state):
     hooktrace.to_parquet(job, "w-running")
     expect("running", [row["closed"] for row in table("w-running", "jobs")], [state == "closed"])
@@ -212,6 +222,7 @@ def main(whole, no_ranks, many_ranks):
     check_killed()
     check_full(whole)
     check_ranks(no_ranks, many_ranks)
+    check_alone(whole)
 
 
 if __name__ == "__main__":
