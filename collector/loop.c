@@ -27,7 +27,7 @@
 #include "collector/link/leaf.h"
 #include "collector/link/peers.h"
 #include "collector/memory/group.h"
-#include "collector/metrics/page.h"
+#include "collector/metrics/walk.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"

@@ -25,7 +25,7 @@
 #include "collector/link/peers.h"
 #include "collector/link/watchdog.h"
 #include "collector/loop.h"
-#include "collector/metrics/page.h"
+#include "collector/metrics/walk.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/process/naming.h"

@@ -71,7 +71,7 @@ struct hk_aggregate_row {
 	const char *node; /* these four: "" where there is none */
 	const char *role;
 	const char *label[2];
-	bool left_out; /* not to be shown; set by metrics/page.c */
+	bool left_out; /* not to be shown; set by metrics/walk.c */
 	uint64_t *value;
 };
 

@@ -56,7 +56,7 @@ struct hk_job {
 	struct hk_matcher *matcher;	/* of collectives; NULL: none yet, or a leaf's */
 	uint64_t agreed;  /* number of the rows that were compared last: lifecycle/job_sum.c */
 	uint64_t beat_ns; /* monotonic: last beat, which shows other nodes that this one lives */
-	struct hk_aggregate *aggregate; /* of a closed one, for a while: metrics/page.h */
+	struct hk_aggregate *aggregate; /* of a closed one, for a while: metrics/walk.h */
 	struct hk_triggers *triggers;	/* that watch it; NULL: none */
 	uint64_t held_from_ns; /* job clock: a trigger still copies chunks that ended since; 0: none
 				  does */

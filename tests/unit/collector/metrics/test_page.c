@@ -16,6 +16,7 @@
 #include "collector/lifecycle/job_save.h"
 #include "collector/lifecycle/process_list.h"
 #include "collector/metrics/page.h"
+#include "collector/metrics/walk.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
