@@ -27,6 +27,7 @@
 #include "collector/link/leaf.h"
 #include "collector/link/peers.h"
 #include "collector/memory/group.h"
+#include "collector/metrics/push.h"
 #include "collector/metrics/walk.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"
@@ -409,6 +410,7 @@ static void step(struct loop *loop)
 	if (passes) {
 		pass(loop, now);
 		hk_triggers_run(collector, now);
+		hk_metrics_push(collector, now);
 		loop->next_pass_ns = pass_after(loop, now);
 	}
 	if (passes || loop->fds[5].revents != 0) {

@@ -28,6 +28,7 @@
 #include "collector/metrics/walk.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
+#include "collector/otlp/otlp.h"
 #include "collector/process/naming.h"
 #include "collector/process/procfs.h"
 #include "collector/requests.h"
@@ -141,6 +142,11 @@ static int listen_all(struct hk_collector *collector)
 	r = r < 0 ? r : hk_server_open(&setup, &collector->server, problem);
 	if (r == 0 && collector->options.http) {
 		r = hk_http_open(collector, &collector->http, problem);
+	}
+	if (r == 0 && collector->options.otlp) {
+		r = hk_otlp_open(&collector->options, &collector->otlp, problem);
+	}
+	if (collector->http || collector->otlp) {
 		hk_job_observe(collector, hk_metrics_observe);
 	}
 	if (r < 0) {
@@ -247,6 +253,7 @@ static int run(int argc, char **argv)
 		hk_watchdog_leave();
 	}
 	collector->http = hk_http_free(collector->http);
+	collector->otlp = hk_otlp_free(collector->otlp);
 	collector->server = hk_server_free(collector->server);
 	hk_rejections_free(collector->rejections);
 	hk_policy_free(collector->policy);

@@ -91,6 +91,14 @@
 	X(CONNECTED, "hook_collector_upstream_connected", GAUGE, NONE, MAX, "", "Whether the root is reached.") \
 	X(UNSENT, "hook_collector_upstream_unsent_bytes", GAUGE, BYTES, MAX, "", "Records that wait to be brought there.")
 
+/* Of a collector that pushes its metrics by OTLP. */
+#define HK_METRICS_OTLP(X) \
+	X(ACCEPTED, "hook_collector_otlp_accepted", GAUGE, NONE, MAX, "", "Whether the receiver took the last push.") \
+	X(TAKEN, "hook_collector_otlp_pushes", COUNTER, NONE, MAX, "", "Pushes that the receiver took.") \
+	X(FAILED, "hook_collector_otlp_failures", COUNTER, NONE, MAX, "", "Pushes that it did not take.") \
+	X(REJECTED, "hook_collector_otlp_rejected_points", COUNTER, NONE, MAX, "", \
+	  "Data points that it rejected of pushes that it took.")
+
 /* clang-format on */
 
 #endif

@@ -15,6 +15,7 @@
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
+#include "collector/otlp/otlp.h"
 #include "collector/server/rejections.h"
 #include "collector/server/resident.h"
 #include "text/name.h"
@@ -381,11 +382,14 @@ static void visit_kind(struct walk *walk, enum hk_aggregate_kind kind)
 	{name, HK_METRIC_##type, HK_METRIC_##unit, HK_FOLD_##fold, label, help},
 #define COLLECTOR_INDEX(id, ...) COLLECTOR_##id,
 #define UPSTREAM_INDEX(id, ...) UPSTREAM_##id,
+#define OTLP_INDEX(id, ...) OTLP_##id,
 
 enum { HK_METRICS_COLLECTOR(COLLECTOR_INDEX) COLLECTOR_VALUES };
 enum { HK_METRICS_UPSTREAM(UPSTREAM_INDEX) UPSTREAM_VALUES };
+enum { HK_METRICS_OTLP(OTLP_INDEX) OTLP_VALUES };
 static const struct hk_metric collector_metrics[] = {HK_METRICS_COLLECTOR(ENTRY)};
 static const struct hk_metric upstream_metrics[] = {HK_METRICS_UPSTREAM(ENTRY)};
+static const struct hk_metric otlp_metrics[] = {HK_METRICS_OTLP(ENTRY)};
 
 static void visit_values(struct walk *walk, const struct hk_metric *metrics, uint32_t count,
 			 const uint64_t *values)
@@ -448,6 +452,21 @@ static void visit_upstream(struct walk *walk)
 	}
 }
 
+static void visit_otlp(struct walk *walk)
+{
+	struct hk_otlp_counts counts;
+	if (walk->collector->otlp) {
+		hk_otlp_counts(walk->collector->otlp, &counts);
+		const uint64_t values[OTLP_VALUES] = {
+		    [OTLP_ACCEPTED] = counts.accepted,
+		    [OTLP_TAKEN] = counts.taken,
+		    [OTLP_FAILED] = counts.failed,
+		    [OTLP_REJECTED] = counts.rejected,
+		};
+		visit_values(walk, otlp_metrics, OTLP_VALUES, values);
+	}
+}
+
 int hk_metrics_walk(struct hk_collector *collector, const char *user, hk_series_visit visit,
 		    void *context)
 {
@@ -458,6 +477,7 @@ int hk_metrics_walk(struct hk_collector *collector, const char *user, hk_series_
 		visit_build(&walk);
 		visit_collector(&walk, user);
 		visit_upstream(&walk);
+		visit_otlp(&walk);
 		for (enum hk_aggregate_kind kind = 0; kind < HK_AGGREGATE_KINDS; kind++) {
 			visit_kind(&walk, kind);
 		}

@@ -27,6 +27,7 @@ struct hk_http;
 struct hk_cuda_inside;
 struct hk_leaf;
 struct hk_naming;
+struct hk_otlp;
 struct hk_peer;
 struct hk_policy;
 struct hk_process;
@@ -65,6 +66,7 @@ struct hk_collector {
 	struct hk_rejections *rejections; /* clients that either refused */
 	struct hk_server *server;
 	struct hk_http *http;		      /* NULL: metrics are not served */
+	struct hk_otlp *otlp;		      /* NULL: metrics are not pushed */
 	struct hk_naming *naming;	      /* NULL: frames of stacks get no names */
 	struct hk_cuda_inside *cuda_inside;   /* files that were looked into */
 	struct hk_gather *gather;	      /* stacks being collected; NULL: none */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/model/http_url.h"
 #include "settings/manual.h"
 #include "settings/settings.h"
 
@@ -62,6 +63,38 @@ static int take_upstream(struct hk_collector_options *options, const char *value
 	/* Empty: none, whatever a file says. */
 	options->upstream = *value ? value : NULL;
 	return !*value || strstr(value, "://") ? 0 : -EINVAL;
+}
+
+static int take_otlp(struct hk_collector_options *options, const char *value)
+{
+	struct hk_http_url url;
+	/* Empty: none, whatever a file says. */
+	options->otlp = *value ? value : NULL;
+	return *value ? hk_http_url_parse(value, &url) : 0;
+}
+
+static int take_otlp_interval(struct hk_collector_options *options, const char *value)
+{
+	char *end;
+	double seconds = strtod(value, &end);
+	bool number = end != value && (!*end || strcmp(end, "s") == 0);
+	if (!number || !(seconds >= 0.1 && seconds <= 3600)) {
+		return -EINVAL;
+	}
+	options->otlp_interval_ns = (uint64_t)(seconds * 1e9);
+	return 0;
+}
+
+static int take_otlp_headers(struct hk_collector_options *options, const char *value)
+{
+	options->otlp_headers = *value ? value : NULL;
+	return 0;
+}
+
+static int take_otlp_ca(struct hk_collector_options *options, const char *value)
+{
+	options->otlp_authorities = *value ? value : NULL;
+	return 0;
 }
 
 static int take_per_node(struct hk_collector_options *options, const char *value)
@@ -189,6 +222,16 @@ static const struct definition definitions[] = {
      "Show metrics to Prometheus at http://ADDRESS:PORT/metrics; beyond loopback with TLS and a "
      "token only",
      take_http, "ADDRESS:PORT"},
+    {"otlp", 0, "URL",
+     "Push metrics by OTLP/HTTP to URL, such as http://localhost:4318 (/v1/metrics is added)",
+     take_otlp, "http[s]://HOST[:PORT][/PATH]"},
+    {"otlp-interval", 0, "TIME", "Push metrics every TIME (default 15s)", take_otlp_interval,
+     "seconds from 0.1s to 3600s"},
+    {"otlp-headers", 0, "FILE", "Send the headers of FILE with them, a line 'NAME: VALUE' each",
+     take_otlp_headers, "a file"},
+    {"otlp-ca", 0, "FILE",
+     "Trust the authorities of FILE when pushing to https (default: the system's)", take_otlp_ca,
+     "a file"},
     {"upstream", 'u', "URL",
      "Bring what is kept here to the collector at URL, which has the whole job", take_upstream,
      "a URL"},
@@ -434,6 +477,7 @@ int hk_options_parse(int argc, char **argv, struct hk_collector_options *ret_opt
 		 * machine's collector. */
 		ret_options->listen = given(&line, "listen");
 		ret_options->http = given(&line, "http");
+		ret_options->otlp = given(&line, "otlp");
 	}
 	if (r < 0) {
 		hk_options_free(ret_options);

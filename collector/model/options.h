@@ -17,11 +17,15 @@ struct hk_settings;
 
 /* Texts live until hk_options_free; NULL: not given. */
 struct hk_collector_options {
-	const char *store;    /* NULL: $XDG_STATE_HOME or ~/.local/state, + /hooktrace */
-	const char *listen;   /* further URL */
-	const char *http;     /* ADDRESS:PORT of /metrics */
-	const char *upstream; /* of the root */
-	const char *job_key;  /* of --job-dir KEY=DIR */
+	const char *store;	      /* NULL: $XDG_STATE_HOME or ~/.local/state, + /hooktrace */
+	const char *listen;	      /* further URL */
+	const char *http;	      /* ADDRESS:PORT of /metrics */
+	const char *upstream;	      /* of the root */
+	const char *otlp;	      /* http[s]://HOST[:PORT][/PATH] that metrics are pushed to */
+	const char *otlp_headers;     /* file of further headers */
+	const char *otlp_authorities; /* PEM; NULL: the system's */
+	uint64_t otlp_interval_ns;
+	const char *job_key; /* of --job-dir KEY=DIR */
 	const char *job_dir;
 	const char *token_file;
 	const char *tls_certificate; /* of this collector, PEM */

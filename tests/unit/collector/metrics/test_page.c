@@ -15,11 +15,13 @@
 #include "collector/lifecycle/job_open.h"
 #include "collector/lifecycle/job_save.h"
 #include "collector/lifecycle/process_list.h"
+#include "collector/metrics/message.h"
 #include "collector/metrics/page.h"
 #include "collector/metrics/walk.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
+#include "schema/otlp.pb-c.h"
 #include "world.h"
 
 static struct hk_job *open_job(struct world *world, const char *key)
@@ -144,6 +146,59 @@ static size_t check_series(const char *page)
 	free(lines);
 	free(copy);
 	return count - own;
+}
+
+static bool is_of_job(Hk__Otlp__KeyValue *const *attributes, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(attributes[i]->key, "hook_job") == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static size_t count_numbers(Hk__Otlp__NumberDataPoint *const *points, size_t count)
+{
+	size_t jobs = 0;
+	for (size_t i = 0; i < count; i++) {
+		jobs += is_of_job(points[i]->attributes, points[i]->n_attributes);
+		assert_true(points[i]->value_case == HK__OTLP__NUMBER_DATA_POINT__VALUE_AS_DOUBLE ||
+			    points[i]->as_int >= 0);
+	}
+	return jobs;
+}
+
+static size_t count_points(const Hk__Otlp__Metric *metric)
+{
+	switch (metric->data_case) {
+	case HK__OTLP__METRIC__DATA_SUM:
+		return count_numbers(metric->sum->data_points, metric->sum->n_data_points);
+	case HK__OTLP__METRIC__DATA_GAUGE:
+		return count_numbers(metric->gauge->data_points, metric->gauge->n_data_points);
+	default:
+		assert_int_equal(metric->data_case, HK__OTLP__METRIC__DATA_HISTOGRAM);
+		/* Buckets, count and sum, which the page has as series. */
+		return metric->histogram->n_data_points * (HK_AGGREGATE_BOUNDS + 3);
+	}
+}
+
+/* The message has as much of jobs as a page with SERIES of them. */
+static void check_message(struct world *world, size_t series)
+{
+	uint8_t *bytes;
+	size_t size, count = 0;
+	assert_int_equal(hk_metrics_message(world->collector, &bytes, &size), 0);
+	Hk__Otlp__ExportMetricsServiceRequest *request =
+	    hk__otlp__export_metrics_service_request__unpack(NULL, size, bytes);
+	assert_non_null(request);
+	const Hk__Otlp__ScopeMetrics *scope = request->resource_metrics[0]->scope_metrics[0];
+	for (size_t i = 0; i < scope->n_metrics; i++) {
+		count += count_points(scope->metrics[i]);
+	}
+	assert_int_equal(count, series);
+	hk__otlp__export_metrics_service_request__free_unpacked(request, NULL);
+	free(bytes);
 }
 
 /* A main of RANK with COUNT calls of NS in DOMAIN. */
@@ -298,6 +353,7 @@ static void test_names_that_look_alike_are_one_series(void **state)
 	assert_true(value_of(page, "hook_function_calls_total", "function=\"a?b\"") == 4);
 	assert_true(value_of(page, "hook_function_calls_total", "function=\"\\\"a\\\\b}\"") == 1);
 	assert_true(value_of(page, "hook_rank_up", "node=\"n\\\"1?\"") == 0);
+	check_message(&world, check_series(page));
 	free(page);
 	maker_fini(&maker);
 	world_remove(&world);
@@ -325,7 +381,9 @@ static void check_bound(int ranks, unsigned domains, const char *with)
 	}
 	put_processes(&world, job, &maker);
 	char *page = page_of(&world);
-	assert_true(check_series(page) <= HK_METRICS_SERIES_MAX);
+	size_t series = check_series(page);
+	assert_true(series <= HK_METRICS_SERIES_MAX);
+	check_message(&world, series);
 	double calls = ranks * (int)domains;
 	assert_true(sum_of(page, "hook_calls_total", "", &count) == calls);
 	assert_true(sum_of(page, "hook_call_duration_seconds_count", "", &count) == calls);
