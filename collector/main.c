@@ -23,7 +23,7 @@
 #include "collector/link/leaf.h"
 #include "collector/link/node.h"
 #include "collector/link/peers.h"
-#include "collector/link/watchdog.h"
+#include "collector/uplink/watchdog.h"
 #include "collector/loop.h"
 #include "collector/metrics/walk.h"
 #include "collector/model/collector.h"

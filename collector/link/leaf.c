@@ -16,7 +16,7 @@
 #include "collector/link/leaf_update.h"
 #include "collector/link/node.h"
 #include "collector/link/outbox.h"
-#include "collector/link/uplink.h"
+#include "collector/uplink/uplink.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"

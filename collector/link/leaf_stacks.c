@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "collector/link/uplink.h"
+#include "collector/uplink/uplink.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/stack/survey.h"

@@ -15,7 +15,7 @@
 #include "base/rundir.h"
 #include "chunk/read/file.h"
 #include "collector/link/leaf_arrivals.h"
-#include "collector/link/uplink.h"
+#include "collector/uplink/uplink.h"
 #include "collector/model/process.h"
 
 struct hk_collector;

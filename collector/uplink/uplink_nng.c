@@ -1,4 +1,4 @@
-#include "collector/link/uplink.h"
+#include "collector/uplink/uplink_nng.h"
 
 #include <errno.h>
 #include <nng/nng.h>
@@ -12,8 +12,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "collector/link/dialer.h"
-#include "collector/link/watchdog.h"
+#include "collector/uplink/dialer.h"
+#include "collector/uplink/uplink_kind.h"
+#include "collector/uplink/watchdog.h"
 #include "wire/dial.h"
 #include "wire/message.h"
 #include "wire/nng_error.h"
@@ -51,7 +52,7 @@ enum why {
 };
 
 struct slot {
-	struct hk_uplink *uplink;
+	struct nng_uplink *uplink;
 	nng_ctx ctx;
 	nng_aio *aio;
 	_Atomic int state; /* enum slot_state: which thread may use the other fields */
@@ -59,7 +60,8 @@ struct slot {
 	uint64_t sent_ns, received_ns;
 };
 
-struct hk_uplink {
+struct nng_uplink {
+	struct hk_uplink base;
 	const char *url;
 	struct hk_access access;
 	char token[HK_ACCESS_TOKEN_MAX + 1]; /* "": none */
@@ -79,7 +81,17 @@ struct hk_uplink {
 	struct slot slots[HK_UPLINK_SLOTS];
 };
 
-static void wake(struct hk_uplink *uplink)
+static struct nng_uplink *of(struct hk_uplink *base)
+{
+	return (struct nng_uplink *)(void *)base;
+}
+
+static const struct nng_uplink *of_const(const struct hk_uplink *base)
+{
+	return (const struct nng_uplink *)(const void *)base;
+}
+
+static void wake(struct nng_uplink *uplink)
 {
 	uint64_t one = 1;
 	(void)!write(uplink->event_fd, &one, sizeof(one));
@@ -108,7 +120,7 @@ static void slot_done(void *data)
 
 static void pipe_changed(nng_pipe pipe, nng_pipe_ev event, void *data)
 {
-	struct hk_uplink *uplink = data;
+	struct nng_uplink *uplink = data;
 	(void)pipe;
 	atomic_store(event == NNG_PIPE_EV_ADD_POST ? &uplink->joined : &uplink->lost, true);
 	wake(uplink);
@@ -116,7 +128,7 @@ static void pipe_changed(nng_pipe pipe, nng_pipe_ev event, void *data)
 
 /* ---- the socket ---- */
 
-static int set_up(struct hk_uplink *uplink)
+static int set_up(struct nng_uplink *uplink)
 {
 	nng_socket socket = uplink->socket;
 	/* The uplink, not NNG, decides what is sent again and when to reconnect. */
@@ -134,7 +146,7 @@ static int set_up(struct hk_uplink *uplink)
 				   uplink->event_fd);
 }
 
-static int read_token(struct hk_uplink *uplink, char problem[HK_ACCESS_PROBLEM_BYTES])
+static int read_token(struct nng_uplink *uplink, char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	*problem = '\0';
 	return uplink->access.token_file
@@ -142,7 +154,7 @@ static int read_token(struct hk_uplink *uplink, char problem[HK_ACCESS_PROBLEM_B
 		   : 0;
 }
 
-static int connection_begin(struct hk_uplink *uplink, uint64_t now_ns)
+static int connection_begin(struct nng_uplink *uplink, uint64_t now_ns)
 {
 	/* The token file may have been replaced since. */
 	int r = read_token(uplink, uplink->dialer.problem);
@@ -185,7 +197,7 @@ static void slot_clear(struct slot *slot, char refusal[PROBLEM_BYTES])
 }
 
 /* Ends the connection. Sets REFUSAL to the root's reason, if it refused, else to "". */
-static void connection_end(struct hk_uplink *uplink, char refusal[PROBLEM_BYTES])
+static void connection_end(struct nng_uplink *uplink, char refusal[PROBLEM_BYTES])
 {
 	*refusal = '\0';
 	if (!uplink->open) {
@@ -207,39 +219,9 @@ static void connection_end(struct hk_uplink *uplink, char refusal[PROBLEM_BYTES]
 	atomic_store(&uplink->lost, false);
 }
 
-int hk_uplink_open(const char *url, const struct hk_access *access, struct hk_uplink **ret_uplink,
-		   char problem[HK_ACCESS_PROBLEM_BYTES])
+static void uplink_free(struct hk_uplink *base)
 {
-	struct hk_uplink *uplink = calloc(1, sizeof(*uplink));
-	*problem = '\0';
-	if (!uplink) {
-		return -ENOMEM;
-	}
-	uplink->url = url;
-	uplink->access = *access;
-	uplink->pause_ns = PAUSE_NS;
-	uplink->patience_ns = PATIENCE_NS;
-	uplink->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	int r = uplink->event_fd < 0 ? -errno : hk_dial_check(url, access, problem);
-	r = r < 0 ? r : read_token(uplink, problem);
-	for (unsigned i = 0; i < HK_UPLINK_SLOTS && r == 0; i++) {
-		uplink->slots[i].uplink = uplink;
-		r = hk_nng_errno(
-		    nng_aio_alloc(&uplink->slots[i].aio, slot_done, &uplink->slots[i]));
-	}
-	if (r < 0) {
-		hk_uplink_free(uplink);
-		return r;
-	}
-	*ret_uplink = uplink;
-	return 0;
-}
-
-struct hk_uplink *hk_uplink_free(struct hk_uplink *uplink)
-{
-	if (!uplink) {
-		return NULL;
-	}
+	struct nng_uplink *uplink = of(base);
 	connection_end(uplink, uplink->problem);
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS; i++) {
 		if (uplink->slots[i].aio) {
@@ -250,38 +232,46 @@ struct hk_uplink *hk_uplink_free(struct hk_uplink *uplink)
 		close(uplink->event_fd);
 	}
 	free(uplink);
-	return NULL;
 }
 
 /* ---- looking after it ---- */
 
-int hk_uplink_fd(const struct hk_uplink *uplink)
+static int uplink_fd(const struct hk_uplink *base)
 {
+	const struct nng_uplink *uplink = of_const(base);
 	return uplink->event_fd;
 }
 
-bool hk_uplink_connected(const struct hk_uplink *uplink)
+static bool is_connected(const struct nng_uplink *uplink)
 {
 	return uplink->open && atomic_load(&uplink->joined) && !atomic_load(&uplink->lost);
 }
 
-bool hk_uplink_replied(const struct hk_uplink *uplink)
+static bool uplink_connected(const struct hk_uplink *base)
 {
+	return is_connected(of_const(base));
+}
+
+static bool uplink_replied(const struct hk_uplink *base)
+{
+	const struct nng_uplink *uplink = of_const(base);
 	return uplink->answers > 0;
 }
 
-const char *hk_uplink_problem(const struct hk_uplink *uplink)
+static const char *uplink_problem(const struct hk_uplink *base)
 {
+	const struct nng_uplink *uplink = of_const(base);
 	return uplink->problem;
 }
 
-uint64_t hk_uplink_generation(const struct hk_uplink *uplink)
+static uint64_t uplink_generation(const struct hk_uplink *base)
 {
+	const struct nng_uplink *uplink = of_const(base);
 	return uplink->generation;
 }
 
 /* Returns since when an answer has been awaited, or UINT64_MAX if no answer is. */
-static uint64_t waiting_since(const struct hk_uplink *uplink)
+static uint64_t waiting_since(const struct nng_uplink *uplink)
 {
 	uint64_t oldest = UINT64_MAX;
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS; i++) {
@@ -295,9 +285,9 @@ static uint64_t waiting_since(const struct hk_uplink *uplink)
 }
 
 /* Returns the time at which the connection is given up if nothing happens. */
-static uint64_t deadline(const struct hk_uplink *uplink)
+static uint64_t deadline(const struct nng_uplink *uplink)
 {
-	if (!hk_uplink_connected(uplink)) {
+	if (!is_connected(uplink)) {
 		return uplink->opened_ns + PATIENCE_NS;
 	}
 	uint64_t oldest = waiting_since(uplink);
@@ -314,8 +304,9 @@ static uint64_t deadline(const struct hk_uplink *uplink)
 	return silence < lost ? silence : lost;
 }
 
-uint64_t hk_uplink_due(const struct hk_uplink *uplink)
+static uint64_t uplink_due(const struct hk_uplink *base)
 {
+	const struct nng_uplink *uplink = of_const(base);
 	return uplink->open ? deadline(uplink) : uplink->retry_ns;
 }
 
@@ -362,7 +353,7 @@ static enum why why_of(const char *url, int error)
 
 /* Gives up the connection for the reason WHY, described by TEXT. Each reason is logged once between
  * two connections. A repeated reason makes the pauses longer. */
-static void give_up(struct hk_uplink *uplink, uint64_t now_ns, enum why why, const char *text)
+static void give_up(struct nng_uplink *uplink, uint64_t now_ns, enum why why, const char *text)
 {
 	char refusal[PROBLEM_BYTES];
 	connection_end(uplink, refusal);
@@ -382,19 +373,21 @@ static void give_up(struct hk_uplink *uplink, uint64_t now_ns, enum why why, con
 	uplink->pause_ns = 2 * uplink->pause_ns;
 }
 
-void hk_uplink_refused(struct hk_uplink *uplink, uint64_t now_ns, const char *text)
+static void uplink_refused(struct hk_uplink *base, uint64_t now_ns, const char *text)
 {
+	struct nng_uplink *uplink = of(base);
 	give_up(uplink, now_ns, WHY_REFUSED, text);
 }
 
-void hk_uplink_senseless(struct hk_uplink *uplink, uint64_t now_ns)
+static void uplink_senseless(struct hk_uplink *base, uint64_t now_ns)
 {
+	struct nng_uplink *uplink = of(base);
 	give_up(uplink, now_ns, WHY_PROTOCOL, "");
 }
 
 /* Returns whether the connection, or the attempt, is to be given up, and sets *RET_WHY to the
  * reason. */
-static bool is_useless(const struct hk_uplink *uplink, uint64_t now_ns, enum why *ret_why)
+static bool is_useless(const struct nng_uplink *uplink, uint64_t now_ns, enum why *ret_why)
 {
 	int error = hk_dialer_error(&uplink->dialer);
 	if (error < 0) {
@@ -405,8 +398,9 @@ static bool is_useless(const struct hk_uplink *uplink, uint64_t now_ns, enum why
 	return *ret_why == WHY_CLOSED || now_ns >= deadline(uplink);
 }
 
-void hk_uplink_tend(struct hk_uplink *uplink, uint64_t now_ns)
+static void uplink_tend(struct hk_uplink *base, uint64_t now_ns)
 {
+	struct nng_uplink *uplink = of(base);
 	uint64_t count;
 	enum why why;
 	(void)!read(uplink->event_fd, &count, sizeof(count));
@@ -448,14 +442,15 @@ static int pack(const Hk__Request *request, nng_msg **ret_message)
 	return r;
 }
 
-int hk_uplink_send(struct hk_uplink *uplink, const Hk__Request *request)
+static int uplink_send(struct hk_uplink *base, const Hk__Request *request)
 {
+	struct nng_uplink *uplink = of(base);
 	unsigned i = 0;
 	nng_msg *message;
 	while (i < HK_UPLINK_SLOTS && atomic_load(&uplink->slots[i].state) != SLOT_FREE) {
 		i++;
 	}
-	if (i == HK_UPLINK_SLOTS || !hk_uplink_connected(uplink)) {
+	if (i == HK_UPLINK_SLOTS || !is_connected(uplink)) {
 		return -EAGAIN;
 	}
 	Hk__Request shown = *request;
@@ -474,7 +469,7 @@ int hk_uplink_send(struct hk_uplink *uplink, const Hk__Request *request)
 	return (int)i;
 }
 
-static void note_answer(struct hk_uplink *uplink, const struct slot *slot,
+static void note_answer(struct nng_uplink *uplink, const struct slot *slot,
 			const Hk__Response *response)
 {
 	uplink->heard_ns =
@@ -494,8 +489,9 @@ static void note_answer(struct hk_uplink *uplink, const struct slot *slot,
 	}
 }
 
-int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_reply *ret_answer)
+static int uplink_next(struct hk_uplink *base, struct hk_uplink_reply *ret_reply)
 {
+	struct nng_uplink *uplink = of(base);
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS; i++) {
 		struct slot *slot = &uplink->slots[i];
 		if (atomic_load_explicit(&slot->state, memory_order_acquire) != SLOT_DONE) {
@@ -509,15 +505,61 @@ int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_reply *ret_answer)
 			wake(uplink);
 			return 0;
 		}
-		*ret_answer = (struct hk_uplink_reply){
+		*ret_reply = (struct hk_uplink_reply){
 		    .slot = i,
 		    .response = take_response(slot),
 		    .sent_ns = slot->sent_ns,
 		    .received_ns = slot->received_ns,
 		};
 		atomic_store(&slot->state, SLOT_FREE);
-		note_answer(uplink, slot, ret_answer->response);
+		note_answer(uplink, slot, ret_reply->response);
 		return 1;
 	}
+	return 0;
+}
+
+/* ---- the kind ---- */
+
+static const struct hk_uplink_kind kind = {
+    .free = uplink_free,
+    .fd = uplink_fd,
+    .tend = uplink_tend,
+    .due = uplink_due,
+    .connected = uplink_connected,
+    .replied = uplink_replied,
+    .problem = uplink_problem,
+    .generation = uplink_generation,
+    .send = uplink_send,
+    .next = uplink_next,
+    .refused = uplink_refused,
+    .senseless = uplink_senseless,
+};
+
+int hk_uplink_nng_open(const char *url, const struct hk_access *access,
+		       struct hk_uplink **ret_uplink, char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	struct nng_uplink *uplink = calloc(1, sizeof(*uplink));
+	*problem = '\0';
+	if (!uplink) {
+		return -ENOMEM;
+	}
+	uplink->base.kind = &kind;
+	uplink->url = url;
+	uplink->access = *access;
+	uplink->pause_ns = PAUSE_NS;
+	uplink->patience_ns = PATIENCE_NS;
+	uplink->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int r = uplink->event_fd < 0 ? -errno : hk_dial_check(url, access, problem);
+	r = r < 0 ? r : read_token(uplink, problem);
+	for (unsigned i = 0; i < HK_UPLINK_SLOTS && r == 0; i++) {
+		uplink->slots[i].uplink = uplink;
+		r = hk_nng_errno(
+		    nng_aio_alloc(&uplink->slots[i].aio, slot_done, &uplink->slots[i]));
+	}
+	if (r < 0) {
+		uplink_free(&uplink->base);
+		return r;
+	}
+	*ret_uplink = &uplink->base;
 	return 0;
 }

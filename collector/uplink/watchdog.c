@@ -1,4 +1,4 @@
-#include "collector/link/watchdog.h"
+#include "collector/uplink/watchdog.h"
 
 #include <signal.h>
 #include <stdatomic.h>

@@ -1,13 +1,13 @@
-/* uplink.h: a leaf's connection to its root. It sends requests and receives answers without
- * waiting.
+/* uplink.h: a leaf's link to what keeps its data: it offers requests and learns what is stored.
  *
- * Up to HK_UPLINK_SLOTS exchanges are under way at one time, each in a slot. NNG's threads send and
- * receive, and only mark a slot as done. The collector's one thread calls all functions here. A
- * connection that breaks or falls silent is given up as a whole: the exchanges under way are
- * dropped, whether they arrived or not, `generation` rises, and a new connection is tried.
+ * Up to HK_UPLINK_SLOTS exchanges are under way at one time, each in a slot. Nothing here waits. A
+ * link that breaks or falls silent is given up as a whole: the exchanges under way are dropped,
+ * whether they arrived or not, `generation` rises, and a new connection is tried. The collector's
+ * one thread calls all functions here. Each kind of link is one table of functions
+ * (uplink_kind.h): uplink_nng, to a root.
  */
-#ifndef HK_COLLECTOR_LINK_UPLINK_H
-#define HK_COLLECTOR_LINK_UPLINK_H
+#ifndef HK_COLLECTOR_UPLINK_UPLINK_H
+#define HK_COLLECTOR_UPLINK_UPLINK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,7 +54,7 @@ uint64_t hk_uplink_generation(const struct hk_uplink *uplink);
 int hk_uplink_send(struct hk_uplink *uplink, const Hk__Request *request);
 
 /* Takes an answer that has come, and frees its slot. Returns 1, or 0 if no answer has come. */
-int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_reply *ret_answer);
+int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_reply *ret_reply);
 
 /* Gives the connection up for a reason that the caller found: the root refuses all, for TEXT, or
  * its answers are invalid. */

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/link/watchdog.h"
+#include "collector/uplink/watchdog.h"
 
 #define ANEW "anew"
 #define ANEW_STATUS 42

@@ -6,8 +6,8 @@
  * stopped or other processes ran: the watchdog counts its own turns. One watch at a time, of the
  * collector's one thread.
  */
-#ifndef HK_COLLECTOR_LINK_WATCHDOG_H
-#define HK_COLLECTOR_LINK_WATCHDOG_H
+#ifndef HK_COLLECTOR_UPLINK_WATCHDOG_H
+#define HK_COLLECTOR_UPLINK_WATCHDOG_H
 
 /* ARGV is this program's, kept by reference. Without it the watchdog does nothing. */
 void hk_watchdog_open(char *const *argv);

@@ -1,4 +1,4 @@
-#include "collector/link/dialer.h"
+#include "collector/uplink/dialer.h"
 
 #include <errno.h>
 #include <stdint.h>

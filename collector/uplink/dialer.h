@@ -3,8 +3,8 @@
  * NNG can dial in the background itself, but then reports no reason. One owner, whose thread calls
  * all functions here.
  */
-#ifndef HK_COLLECTOR_LINK_DIALER_H
-#define HK_COLLECTOR_LINK_DIALER_H
+#ifndef HK_COLLECTOR_UPLINK_DIALER_H
+#define HK_COLLECTOR_UPLINK_DIALER_H
 
 #include <nng/nng.h>
 #include <pthread.h>
