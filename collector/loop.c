@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/feed/feed.h"
 #include "collector/http/http.h"
 #include "collector/level/governor.h"
 #include "collector/level/rules.h"
@@ -56,7 +57,7 @@
 #define TRIM_NS (60 * SECOND_NS)
 #define USAGE_FIRST_NS (50u * MS_NS)
 
-#define FIXED_FDS 7 /* signals, inotify, requests, root, HTTP, names, pages; then pidfds */
+#define FIXED_FDS 8 /* signals, inotify, requests, root, HTTP, names, pages, feed; then pidfds */
 
 struct loop {
 	struct hk_collector *collector;
@@ -283,6 +284,8 @@ static int prepare_fds(struct loop *loop, size_t *ret_count)
 	loop->fds[4] = (struct pollfd){hk_http_fd(collector->http), POLLIN, 0};
 	loop->fds[5] = (struct pollfd){hk_naming_fd(collector->naming), POLLIN, 0};
 	loop->fds[6] = (struct pollfd){hk_http_live_fd(collector->http), POLLIN, 0};
+	loop->fds[7] =
+	    (struct pollfd){collector->feed ? hk_feed_fd(collector->feed) : -1, POLLIN, 0};
 	size_t count = FIXED_FDS;
 	struct hk_process *process, *next;
 	HASH_ITER (hh, collector->processes, process, next) {
@@ -305,6 +308,10 @@ static uint64_t earliest(const struct loop *loop)
 	}
 	if (loop->collector->leaf) {
 		uint64_t due = hk_leaf_due(loop->collector->leaf);
+		at = due < at ? due : at;
+	}
+	if (loop->collector->feed) {
+		uint64_t due = hk_feed_due(loop->collector->feed);
 		at = due < at ? due : at;
 	}
 	return loop->next_save_ns < at ? loop->next_save_ns : at;
@@ -386,6 +393,18 @@ static void close_soon(struct loop *loop, uint64_t now)
 		loop->next_save_ns = now + SECOND_NS;
 	}
 	loop->collector->some_complete = false;
+}
+
+/* Takes in what a stream engine has. Returns 0, or -ESTALE if nothing may be written any more. */
+static int feed(struct loop *loop, uint64_t now)
+{
+	struct hk_collector *collector = loop->collector;
+	int r = collector->feed ? hk_feed_run(collector, collector->feed, now) : 0;
+	if (r == 0 && collector->feed) {
+		close_soon(loop, now);
+		loop->stop |= hk_feed_is_done(collector->feed);
+	}
+	return r;
 }
 
 static void step(struct loop *loop)
@@ -486,9 +505,15 @@ int hk_loop_run(struct hk_collector *collector, int signal_fd)
 			let_signals_through();
 			break;
 		}
+		r = feed(&loop, hk_clock_monotonic_ns());
+		if (r < 0) {
+			break;
+		}
 		step(&loop);
 	}
-	finish(&loop);
+	if (r != -ESTALE) {
+		finish(&loop);
+	}
 	free(loop.fds);
 	free(loop.watched);
 	return r < 0 ? r : 0;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,6 +14,9 @@
 #include "base/log.h"
 #include "base/name_service.h"
 #include "base/room.h"
+#include "collector/engine/command.h"
+#include "collector/feed/feed.h"
+#include "collector/feed/keeper.h"
 #include "collector/http/http.h"
 #include "collector/job/jobdir.h"
 #include "collector/keygen/keygen.h"
@@ -23,7 +27,6 @@
 #include "collector/link/leaf.h"
 #include "collector/link/node.h"
 #include "collector/link/peers.h"
-#include "collector/uplink/watchdog.h"
 #include "collector/loop.h"
 #include "collector/metrics/walk.h"
 #include "collector/model/collector.h"
@@ -40,6 +43,7 @@
 #include "collector/symbol/cuda_inside.h"
 #include "collector/symbol/symbol_reader.h"
 #include "collector/trigger/trigger.h"
+#include "collector/uplink/watchdog.h"
 
 #define PROGRAM "hookcollector"
 #define CALIBRATION_NS 50000000u
@@ -155,15 +159,30 @@ static int listen_all(struct hk_collector *collector)
 	return r;
 }
 
+/* Takes the partition that this process reads. Its part of a job is that of a node of its own, if
+ * there are several. */
+static int take_partition(struct hk_collector *collector)
+{
+	unsigned partitions;
+	int r = hk_feed_open(collector, &collector->feed, &partitions);
+	if (r == 0 && partitions > 1) {
+		collector->options.per_node = true;
+		snprintf(collector->host, sizeof(collector->host), "partition-%u",
+			 collector->options.partition);
+	}
+	return r;
+}
+
 static int start(struct hk_collector *collector)
 {
 	raise_file_limit();
-	int r = hk_run_directory_take(collector);
+	gethostname(collector->host, sizeof(collector->host) - 1);
+	int r = collector->options.one_partition ? take_partition(collector) : 0;
+	r = r < 0 ? r : hk_run_directory_take(collector);
 	r = r < 0 ? r : take_store(collector);
 	if (r < 0) {
 		return r;
 	}
-	gethostname(collector->host, sizeof(collector->host) - 1);
 	collector->pid_namespace = hk_procfs_pid_namespace();
 	take_clock(collector);
 	hk_node_boot(collector->boot);
@@ -182,6 +201,9 @@ static int start(struct hk_collector *collector)
 		return r;
 	}
 	hk_job_observe(collector, hk_triggers_observe);
+	if (collector->feed) {
+		return hk_feed_start(collector, collector->feed);
+	}
 	hk_discovery_open(collector);
 	if (collector->options.upstream) {
 		r = hk_leaf_open(collector, &collector->leaf);
@@ -203,22 +225,41 @@ static void tell_ready(struct hk_collector *collector)
 	}
 }
 
-static int run(int argc, char **argv)
+static const struct word {
+	const char *word;
+	int (*main)(int argc, char **argv);
+} words[] = {
+    {HK_UNWIND_WORD, hk_unwind_main},
+    {HK_KEYGEN_WORD, hk_keygen_main},
+    {HK_STREAM_WORD, hk_stream_main},
+};
+
+/* Runs the subcommand that ARGV names. Returns whether there is one, and its *RET_STATUS. */
+static bool run_word(int argc, char **argv, int *ret_status)
 {
-	signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit fails like one to a full disk */
-	hk_log_setup(PROGRAM, HK_LOG_INFO);
-	if (argc > 1 && strcmp(argv[1], HK_UNWIND_WORD) == 0) {
-		static char unwind_name[] = PROGRAM " " HK_UNWIND_WORD;
-		argv[1] = unwind_name;
-		return hk_unwind_main(argc - 1, argv + 1);
-	}
-	if (argc > 1 && strcmp(argv[1], HK_KEYGEN_WORD) == 0) {
-		static char name[] = PROGRAM " " HK_KEYGEN_WORD;
-		argv[1] = name;
-		return hk_keygen_main(argc - 1, argv + 1);
+	static char name[64];
+	for (size_t i = 0; argc > 1 && i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(argv[1], words[i].word) == 0) {
+			snprintf(name, sizeof(name), PROGRAM " %s", words[i].word);
+			argv[1] = name;
+			*ret_status = words[i].main(argc - 1, argv + 1);
+			return true;
+		}
 	}
 	if (argc == 2 && strcmp(argv[1], HK_SYMBOL_READER_WORD) == 0) {
-		return hk_symbol_reader_main();
+		*ret_status = hk_symbol_reader_main();
+		return true;
+	}
+	return false;
+}
+
+static int run(int argc, char **argv)
+{
+	int status;
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit fails like one to a full disk */
+	hk_log_setup(PROGRAM, HK_LOG_INFO);
+	if (run_word(argc, argv, &status)) {
+		return status;
 	}
 	/* NNG has many threads that allocate little. An arena for each, as by default, would be
 	 * mostly empty. */
@@ -234,6 +275,12 @@ static int run(int argc, char **argv)
 		return 1;
 	}
 	hk_log_setup(PROGRAM, collector->options.log_level);
+	if (collector->options.from && !collector->options.one_partition) {
+		status = hk_keeper_run(&collector->options, argv);
+		hk_options_free(&collector->options);
+		free(collector);
+		return status;
+	}
 	hk_watchdog_open(argv);
 	if (fcntl(collector->options.ready_fd, F_GETFD) < 0) {
 		collector->options.ready_fd =
@@ -259,6 +306,7 @@ static int run(int argc, char **argv)
 	hk_policy_free(collector->policy);
 	hk_job_free_all(collector);
 	collector->leaf = hk_leaf_free(collector, collector->leaf);
+	collector->feed = hk_feed_free(collector, collector->feed);
 	hk_gather_free(collector->gather, collector);
 	collector->naming = hk_naming_free(collector->naming);
 	collector->cuda_inside = hk_cuda_inside_free(collector->cuda_inside);

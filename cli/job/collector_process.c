@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/clock.h"
 #include "base/rundir.h"
 
@@ -16,6 +17,14 @@
 
 /* The start of /proc/PID/stat. */
 #define STATE_FORMAT "%*d (hookcollector) %c"
+
+/* Paths relative to the directory of hookcli: as installed, then as in the build tree. */
+static const char *const places[] = {"hookcollector", "../collector/hookcollector"};
+
+int hk_collector_find(char path[PATH_MAX])
+{
+	return hk_beside(places, sizeof(places) / sizeof(places[0]), X_OK, path);
+}
 
 uint64_t hk_collector_process_ran_ns(int dirfd)
 {

@@ -1,9 +1,14 @@
-/* collector_process.h: shows whether the process of a collector on this node runs at all, when it
- * does not answer. No state, any thread. */
+/* collector_process.h: the collector's program, and whether the process of a collector on this node
+ * runs at all, when it does not answer. No state, any thread. */
 #ifndef HK_CLI_JOB_COLLECTOR_PROCESS_H
 #define HK_CLI_JOB_COLLECTOR_PROCESS_H
 
+#include <limits.h>
 #include <stdint.h>
+
+/* Sets PATH to the program's path: beside hookcli, or where a build puts it. Returns 0 or -ENOENT.
+ */
+int hk_collector_find(char path[PATH_MAX]);
 
 /* Returns the nanoseconds of processor time that the main thread of the collector of run directory
  * DIRFD has used, 0: unknown. */

@@ -30,6 +30,15 @@ static void add(struct hk_collectors *collectors, const char *directory)
 	close(fd);
 }
 
+/* Adds the collector of DIRECTORY, or of the directory that it leads to: roots of a stream engine
+ * have theirs in the store. */
+static void add_linked(struct hk_collectors *collectors, const char *directory)
+{
+	char real[PATH_MAX];
+
+	add(collectors, realpath(directory, real) ? real : directory);
+}
+
 /* Adds the private collectors below BASE. */
 static void add_private(struct hk_collectors *collectors, const char *base)
 {
@@ -41,7 +50,7 @@ static void add_private(struct hk_collectors *collectors, const char *base)
 		if (strncmp(entry->d_name, HK_COLLECTORS_PRIVATE, strlen(HK_COLLECTORS_PRIVATE)) ==
 			0 &&
 		    snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) < PATH_MAX) {
-			add(collectors, path);
+			add_linked(collectors, path);
 		}
 	}
 	if (entries) {

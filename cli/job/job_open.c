@@ -14,6 +14,7 @@
 #include "cli/job/collectors.h"
 #include "cli/job/job_root.h"
 #include "cli/job/job_snapshot.h"
+#include "cli/job/job_stream.h"
 #include "cli/job/job_summary.h"
 #include "cli/job/notes.h"
 #include "trigger/plan.h"
@@ -362,6 +363,10 @@ int hk_job_open(const char *name, struct hk_job *ret_job)
 		/* --collector selects the job of a collector, not ./hook-last. */
 		bool here = !hk_command_setting("collector") && hk_job_summary_is_job(HK_JOB_LAST);
 		code = here ? open_directory(HK_JOB_LAST, &job) : open_newest(&job);
+	} else if (hk_job_stream_is(name)) {
+		char path[PATH_MAX];
+		code = hk_job_stream_read(name, path);
+		code = code == HK_EXIT_DONE ? open_directory(path, &job) : code;
 	} else if (strchr(name, '/') || (stat(name, &status) == 0 && S_ISDIR(status.st_mode))) {
 		code = open_directory(name, &job);
 	} else {

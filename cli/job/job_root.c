@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/job/collector_client.h"
 #include "cli/job/job_snapshot.h"
+#include "cli/job/job_stream.h"
 #include "wire/statistics.h"
 
 #define POLL_NS 50000000
@@ -19,6 +20,11 @@ void hk_job_root_follow(struct hk_job *job)
 	Hk__Response *response = NULL;
 	struct hk_job whole = {0};
 
+	if (hk_job_stream_is(part->upstream)) {
+		hk_info("this is this node's part of the job; of all nodes: hookcli report %s/%s",
+			part->upstream, part->key);
+		return;
+	}
 	int r = *part->upstream_id
 		    ? hk_job_snapshot_request(part->upstream, part->upstream_id, &response)
 		    : -ENOENT;

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/job/collector_process.h"
 #include "cli/run/shortage.h"
 
 #define PROGRAM "hookcollector"
@@ -28,14 +29,6 @@
 #define READY_FD 3
 #define READY_FD_TEXT "3"
 #define FREE_FD 16 /* above all descriptors that daemon_main uses */
-
-/* Paths relative to the directory of hookcli: as installed, then as in the build tree. */
-static const char *const places[] = {PROGRAM, "../collector/" PROGRAM};
-
-int hk_collector_find(char path[PATH_MAX])
-{
-	return hk_beside(places, sizeof(places) / sizeof(places[0]), X_OK, path);
-}
 
 #define ARGUMENTS_MAX 22
 

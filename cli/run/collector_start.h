@@ -18,10 +18,6 @@ struct hk_collector_start_options {
 			  with a number added */
 };
 
-/* Sets PATH to the program's path: beside hookcli, or where a build puts it. Returns 0 or -ENOENT.
- */
-int hk_collector_find(char path[PATH_MAX]);
-
 /* Bytes of a reason why there is no collector, with what to do about it. */
 #define HK_COLLECTOR_WHY_BYTES 1024
 

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/job/collector_process.h"
 #include "cli/run/collector_start.h"
 #include "cli/shell_word.h"
 

@@ -69,7 +69,8 @@ bool hk_job_should_close(const struct hk_collector *collector, const struct hk_j
 		return false;
 	}
 	if (job->state->n_nodes > 0) {
-		bool all = hk_job_all_ranks(job);
+		/* Of a part of a job, other ranks are in other parts. */
+		bool all = *job->state->whole || hk_job_all_ranks(job);
 		if (all && job->state->have_exit) {
 			return true;
 		}

@@ -202,6 +202,7 @@ int hk_job_open(struct hk_collector *collector, const struct hk_job_request *req
 		hk_job_free(collector, job);
 		return r;
 	}
+	job->by_realtime = collector->options.from != NULL;
 	DL_APPEND(collector->jobs, job);
 	hk_job_hold_reserve(job);
 	hk_job_link(collector, job);
@@ -230,6 +231,7 @@ static int restore(void *context, const char *path)
 		hk_job_free(collector, job);
 		return r;
 	}
+	job->by_realtime = collector->options.from != NULL;
 	DL_APPEND(collector->jobs, job);
 	hk_job_hold_reserve(job);
 	return 0;
@@ -243,15 +245,22 @@ void hk_job_restore_all(struct hk_collector *collector)
 int hk_job_recall(struct hk_collector *collector, const char *id)
 {
 	char path[PATH_MAX], clean[HK_JOBDIR_ID_BYTES];
-	Hk__Snapshot *snapshot = NULL;
 	struct hk_job *job;
 	hk_jobdir_id(id, clean);
 	int length = snprintf(path, sizeof(path), "%s/%s", collector->store, id);
 	if (strcmp(clean, id) != 0 || length < 0 || length >= PATH_MAX) {
 		return -EINVAL;
 	}
+	return hk_job_recall_from(collector, path, &job);
+}
+
+int hk_job_recall_from(struct hk_collector *collector, const char *path, struct hk_job **ret_job)
+{
+	Hk__Snapshot *snapshot = NULL;
+	struct hk_job *job;
 	DL_FOREACH (collector->jobs, job) {
 		if (strcmp(job->state->directory, path) == 0) {
+			*ret_job = job;
 			return -EEXIST;
 		}
 	}
@@ -267,6 +276,7 @@ int hk_job_recall(struct hk_collector *collector, const char *id)
 		snapshot->job = NULL;
 		/* The newest job is the last one of the list. */
 		DL_PREPEND(collector->jobs, job);
+		*ret_job = job;
 	}
 	hk__snapshot__free_unpacked(snapshot, NULL);
 	return r;
@@ -284,6 +294,7 @@ int hk_job_reopen(struct hk_collector *collector, struct hk_job *job)
 		return r;
 	}
 	hk_job_announce(collector, job, HK_JOB_FORGOTTEN);
+	job->by_realtime = collector->options.from != NULL;
 	/* The job's command has ended or never started, so the job closes again when no process is
 	 * alive. */
 	job->close_requested = job->state->announced;

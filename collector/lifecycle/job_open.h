@@ -30,6 +30,8 @@ void hk_job_restore_all(struct hk_collector *collector);
 /* Loads the closed job ID of the store into the list. Returns 0, -ENOENT if there is none, -EEXIST
  * if a job of that directory is in the list, -EINVAL if ID is no id, or another -errno. */
 int hk_job_recall(struct hk_collector *collector, const char *id);
+/* The same of the job in directory PATH, which goes to *RET_JOB, also with -EEXIST. */
+int hk_job_recall_from(struct hk_collector *collector, const char *path, struct hk_job **ret_job);
 
 /* Opens the closed JOB again. Returns 0, -ENOENT if its directory was removed, or another -errno;
  * JOB then stays closed. */

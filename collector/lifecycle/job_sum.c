@@ -78,7 +78,7 @@ static uint64_t anchor_unix_ns(const struct hk_job *job, const Hk__Process *proc
 	    hk_report_clock_unix_ns(job->state, process, anchor->monotonic_ns, memory, &ns)) {
 		return ns;
 	}
-	return anchor && process->node.len == 0 ? anchor->realtime_ns : 0;
+	return anchor && (process->node.len == 0 || job->by_realtime) ? anchor->realtime_ns : 0;
 }
 
 static void sum_exit(struct hk_job *job, const Hk__Process *main_state)

@@ -409,7 +409,8 @@ int hk_intake_report(struct hk_collector *collector, const struct hk_intake_clie
 	if (r < 0) {
 		return r;
 	}
-	bool late = report->epoch == peer->epoch && report->number <= peer->number;
+	bool late =
+	    !client->in_order && report->epoch == peer->epoch && report->number <= peer->number;
 	hk_peers_record_report(peer, report, client->user, reply->message.now_unix_ns);
 	if (late) {
 		return 0; /* or it has come for the second time */

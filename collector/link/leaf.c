@@ -16,11 +16,11 @@
 #include "collector/link/leaf_update.h"
 #include "collector/link/node.h"
 #include "collector/link/outbox.h"
-#include "collector/uplink/uplink.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
 #include "collector/stack/survey.h"
+#include "collector/uplink/uplink_open.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define REPORT_SOON_NS (SECOND_NS / 50)
@@ -85,6 +85,9 @@ static void open_prober(const struct hk_collector *collector, struct hk_leaf *le
 		return;
 	}
 	leaf->probes = true;
+	if (hk_uplink_is_engine(leaf->url)) {
+		return; /* an engine answers no probes */
+	}
 	leaf->probes_ns = hk_clock_monotonic_ns();
 	const struct hk_access access = access_of(&collector->options);
 	int r = hk_prober_open(leaf->url, &access, &leaf->prober, problem);

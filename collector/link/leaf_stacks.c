@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "collector/uplink/uplink.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/stack/survey.h"
+#include "collector/uplink/uplink.h"
 
 #define PATIENCE_NS 17000000000u
 

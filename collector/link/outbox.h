@@ -15,8 +15,8 @@
 #include "base/rundir.h"
 #include "chunk/read/file.h"
 #include "collector/link/leaf_arrivals.h"
-#include "collector/uplink/uplink.h"
 #include "collector/model/process.h"
+#include "collector/uplink/uplink.h"
 
 struct hk_collector;
 struct hk_job;

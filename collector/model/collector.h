@@ -23,6 +23,7 @@
 #define HK_COLLECTOR_JOBS_MAX 256u /* closed ones kept in memory to be listed */
 
 struct hk_gather;
+struct hk_feed;
 struct hk_http;
 struct hk_cuda_inside;
 struct hk_leaf;
@@ -72,6 +73,7 @@ struct hk_collector {
 	struct hk_gather *gather;	      /* stacks being collected; NULL: none */
 	bool surveying;			      /* of processes here: stack/survey.h */
 	struct hk_leaf *leaf;		      /* NULL: there is no root above */
+	struct hk_feed *feed;		      /* NULL: no stream engine is read */
 	struct hk_peer *peers;		      /* id -> leaf that has reported here */
 	struct hk_notice notices[HK_NOTICES]; /* ring */
 	uint32_t notice_count;

@@ -34,6 +34,7 @@ struct hk_job {
 			   hookcli have ended */
 	bool close_requested;
 	bool ranked;		 /* a main of it has said its rank */
+	bool by_realtime;	 /* no clock of a node is read: its realtime clock stands for it */
 	bool changed;		 /* state differs from job.json */
 	bool clocks_changed;	 /* its nodes' clock maps differ from what is saved */
 	int link_error;		 /* why the run directory has no link to it, 0: it has */

@@ -2,6 +2,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "settings/settings.h"
 
 #define PROGRAM "hookcollector"
+#define WORKERS_MAX 256u
 
 /* argp finds this symbol by name, so it is not hidden. */
 __attribute__((visibility("default"))) const char *argp_program_version = PROGRAM " " HK_VERSION;
@@ -63,6 +65,37 @@ static int take_upstream(struct hk_collector_options *options, const char *value
 	/* Empty: none, whatever a file says. */
 	options->upstream = *value ? value : NULL;
 	return !*value || strstr(value, "://") ? 0 : -EINVAL;
+}
+
+static int take_from(struct hk_collector_options *options, const char *value)
+{
+	/* Empty: none, whatever a file says. */
+	options->from = *value ? value : NULL;
+	return !*value || strstr(value, "nats://") ? 0 : -EINVAL;
+}
+
+static int take_workers(struct hk_collector_options *options, const char *value)
+{
+	int length = 0;
+	int fields = sscanf(value, "%u/%u%n", &options->worker, &options->workers, &length);
+	return fields == 2 && !value[length] && options->worker >= 1 &&
+		       options->worker <= options->workers && options->workers <= WORKERS_MAX
+		   ? 0
+		   : -EINVAL;
+}
+
+static int take_partition(struct hk_collector_options *options, const char *value)
+{
+	char *end;
+	options->partition = (unsigned)strtoul(value, &end, 10);
+	options->one_partition = true;
+	return *end || end == value ? -EINVAL : 0;
+}
+
+static int take_replay(struct hk_collector_options *options, const char *value)
+{
+	options->replay = value;
+	return *value ? 0 : -EINVAL;
 }
 
 static int take_otlp(struct hk_collector_options *options, const char *value)
@@ -235,6 +268,14 @@ static const struct definition definitions[] = {
     {"upstream", 'u', "URL",
      "Bring what is kept here to the collector at URL, which has the whole job", take_upstream,
      "a URL"},
+    {"from", 0, "URL",
+     "Be a root that reads what leaves have stored in the stream engine at URL, "
+     "nats://HOST[,HOST...]; several may",
+     take_from, "nats://HOST[:PORT][,...]"},
+    {"workers", 0, "K/N",
+     "With --from: be the Kth of N roots, which share the partitions and stand in for each other "
+     "(default 1/1)",
+     take_workers, "K/N"},
     {"keep", 'k', "SIZE|TIME",
      "Keep the newest records of each job: so many bytes, a number with K, M or G, of the last so "
      "many seconds, a number with s, or all (default 10G)",
@@ -266,6 +307,8 @@ static const struct definition definitions[] = {
     {"verbose", 'v', NULL, "Say more", take_verbose, NULL},
     {"job-dir", 0, "ID=DIR", NULL, take_job_dir, "ID=DIR"},
     {"exit-with-job", 0, NULL, NULL, take_exit_with_job, NULL},
+    {"partition", 0, "N", NULL, take_partition, "a number"},
+    {"replay", 0, "KEY", NULL, take_replay, "a job's key"},
     {"ready-fd", 0, "N", NULL, take_ready_fd, "a number"},
 };
 #define COUNT (sizeof(definitions) / sizeof(definitions[0]))
@@ -362,7 +405,7 @@ static void parse_command_line(int argc, char **argv, struct command_line *line)
 	const struct argp parser = {
 	    .options = table,
 	    .parser = parse_option,
-	    .args_doc = "\nkeygen DIR",
+	    .args_doc = "\nkeygen DIR\nstream setup|status URL",
 	    .doc = "Drains the traced processes of this machine, keeps their records and "
 		   "statistics in job directories, and answers hookcli.",
 	};
@@ -465,10 +508,24 @@ int hk_options_parse(int argc, char **argv, struct hk_collector_options *ret_opt
 	}
 	int r = take_all(ret_options, &line);
 	free(line.triggers);
+	if (ret_options->from) {
+		/* Files say what the machine's own collector does. */
+		ret_options->upstream = given(&line, "upstream");
+		ret_options->per_node = given(&line, "per-node") != NULL;
+	}
+	if (r == 0 && ret_options->from && (ret_options->upstream || ret_options->per_node)) {
+		hk_error("--from excludes --upstream and --per-node: a root reads what leaves "
+			 "have brought");
+		exit(argp_err_exit_status);
+	}
 	if (r == 0 && ret_options->per_node && ret_options->upstream) {
 		hk_error(
 		    "--per-node and --upstream exclude each other: nodes meet in a shared store "
 		    "or at a root");
+		exit(argp_err_exit_status);
+	}
+	if (r == 0 && ret_options->workers && !ret_options->from) {
+		hk_error("--workers wants --from, the stream engine whose partitions are shared");
 		exit(argp_err_exit_status);
 	}
 	r = r < 0 ? r : take_triggers(ret_options);

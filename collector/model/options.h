@@ -17,12 +17,17 @@ struct hk_settings;
 
 /* Texts live until hk_options_free; NULL: not given. */
 struct hk_collector_options {
-	const char *store;	      /* NULL: $XDG_STATE_HOME or ~/.local/state, + /hooktrace */
-	const char *listen;	      /* further URL */
-	const char *http;	      /* ADDRESS:PORT of /metrics */
-	const char *upstream;	      /* of the root */
-	const char *otlp;	      /* http[s]://HOST[:PORT][/PATH] that metrics are pushed to */
-	const char *otlp_headers;     /* file of further headers */
+	const char *store;	  /* NULL: $XDG_STATE_HOME or ~/.local/state, + /hooktrace */
+	const char *listen;	  /* further URL */
+	const char *http;	  /* ADDRESS:PORT of /metrics */
+	const char *upstream;	  /* of the root */
+	const char *from;	  /* stream engine that is read */
+	unsigned worker, workers; /* of --workers: this one, from 1, of so many */
+	unsigned partition;	  /* of the stream, of a process that reads one */
+	bool one_partition;	  /* this is such a process */
+	const char *replay;	  /* key of the one job that is read, from the stream's beginning */
+	const char *otlp;	  /* http[s]://HOST[:PORT][/PATH] that metrics are pushed to */
+	const char *otlp_headers; /* file of further headers */
 	const char *otlp_authorities; /* PEM; NULL: the system's */
 	uint64_t otlp_interval_ns;
 	const char *job_key; /* of --job-dir KEY=DIR */

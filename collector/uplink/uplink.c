@@ -1,13 +1,8 @@
 #include "collector/uplink/uplink.h"
 
-#include "collector/uplink/uplink_kind.h"
-#include "collector/uplink/uplink_nng.h"
+#include <stddef.h>
 
-int hk_uplink_open(const char *url, const struct hk_access *access, struct hk_uplink **ret_uplink,
-		   char problem[HK_ACCESS_PROBLEM_BYTES])
-{
-	return hk_uplink_nng_open(url, access, ret_uplink, problem);
-}
+#include "collector/uplink/uplink_kind.h"
 
 struct hk_uplink *hk_uplink_free(struct hk_uplink *uplink)
 {

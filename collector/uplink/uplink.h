@@ -4,7 +4,7 @@
  * link that breaks or falls silent is given up as a whole: the exchanges under way are dropped,
  * whether they arrived or not, `generation` rises, and a new connection is tried. The collector's
  * one thread calls all functions here. Each kind of link is one table of functions
- * (uplink_kind.h): uplink_nng, to a root.
+ * (uplink_kind.h): uplink_nng, to a root; uplink_engine, to a stream engine.
  */
 #ifndef HK_COLLECTOR_UPLINK_UPLINK_H
 #define HK_COLLECTOR_UPLINK_UPLINK_H
@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "wire/access.h"
 #include "wire/message.h"
 
 #define HK_UPLINK_CHUNKS 8u		       /* the window of chunks */
@@ -26,10 +25,6 @@ struct hk_uplink_reply {
 	uint64_t sent_ns, received_ns; /* monotonic, as close to the network as we get */
 };
 
-/* Keeps references to URL and the texts of ACCESS. hk_uplink_tend connects later. Returns 0, or
- * -errno, with the reason in PROBLEM if ACCESS is unusable. */
-int hk_uplink_open(const char *url, const struct hk_access *access, struct hk_uplink **ret_uplink,
-		   char problem[HK_ACCESS_PROBLEM_BYTES]);
 /* Closes; accepts NULL, returns NULL. */
 struct hk_uplink *hk_uplink_free(struct hk_uplink *uplink);
 

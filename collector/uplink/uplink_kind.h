@@ -1,12 +1,18 @@
 /* uplink_kind.h: what a kind of link does behind the functions of uplink.h, which say what each of
  * these means.
  *
- * A kind's struct begins with struct hk_uplink. uplink.c knows which kind a URL is of.
+ * A kind's struct begins with struct hk_uplink. uplink_open.c finds the kind of a URL.
  */
 #ifndef HK_COLLECTOR_UPLINK_UPLINK_KIND_H
 #define HK_COLLECTOR_UPLINK_UPLINK_KIND_H
 
-#include "collector/uplink/uplink.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+struct hk_uplink;
+struct hk_uplink_reply;
 
 struct hk_uplink_kind {
 	void (*free)(struct hk_uplink *uplink);

@@ -4,6 +4,7 @@
 #define HK_COLLECTOR_UPLINK_UPLINK_NNG_H
 
 #include "collector/uplink/uplink.h"
+#include "wire/access.h"
 
 /* As hk_uplink_open. */
 int hk_uplink_nng_open(const char *url, const struct hk_access *access,

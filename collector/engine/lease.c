@@ -1,0 +1,216 @@
+#include "collector/engine/lease.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/engine/handle.h"
+#include "collector/engine/subject.h"
+
+#define KEY_BYTES 32u
+#define TRIES 10
+#define TRY_NS 200000000
+
+struct value {
+	char text[HK_LEASE_OWNER_BYTES];
+	uint64_t revision; /* 0: there is none */
+};
+
+static int open_bucket(struct hk_engine *engine, const char *name, kvStore **ret_bucket,
+		       char problem[HK_ENGINE_PROBLEM_BYTES])
+{
+	if (!hk_engine_connected(engine)) {
+		hk_engine_problem(engine, problem);
+		return -EAGAIN;
+	}
+	natsStatus status =
+	    hk_engine_nats(engine)->js_KeyValue(ret_bucket, hk_engine_stream(engine), name);
+	if (status == NATS_NOT_FOUND) {
+		snprintf(problem, HK_ENGINE_PROBLEM_BYTES,
+			 "it is not set up: hookcollector stream setup does that");
+		return -ENOENT;
+	}
+	return status == NATS_OK ? 0 : hk_engine_failed(engine, status, 0, problem);
+}
+
+static int read_key(struct hk_engine *engine, const char *bucket_name, const char *key,
+		    struct value *ret_value, char problem[HK_ENGINE_PROBLEM_BYTES])
+{
+	const struct hk_nats *nats = hk_engine_nats(engine);
+	kvStore *bucket = NULL;
+	kvEntry *entry = NULL;
+	*ret_value = (struct value){.revision = 0};
+	int r = open_bucket(engine, bucket_name, &bucket, problem);
+	if (r < 0) {
+		return r;
+	}
+	natsStatus status = nats->kvStore_Get(&entry, bucket, key);
+	if (status == NATS_OK) {
+		const char *text = nats->kvEntry_ValueString(entry);
+		snprintf(ret_value->text, sizeof(ret_value->text), "%s", text ? text : "");
+		ret_value->revision = nats->kvEntry_Revision(entry);
+	}
+	nats->kvEntry_Destroy(entry);
+	nats->kvStore_Destroy(bucket);
+	return status == NATS_OK || status == NATS_NOT_FOUND
+		   ? 0
+		   : hk_engine_failed(engine, status, 0, problem);
+}
+
+/* Writes TEXT if *REVISION is the newest one, 0: if there is none. */
+static int write_key(struct hk_engine *engine, const char *bucket_name, const char *key,
+		     const char *text, uint64_t *revision, char problem[HK_ENGINE_PROBLEM_BYTES])
+{
+	const struct hk_nats *nats = hk_engine_nats(engine);
+	kvStore *bucket = NULL;
+	int r = open_bucket(engine, bucket_name, &bucket, problem);
+	if (r < 0) {
+		return r;
+	}
+	natsStatus status = *revision
+				? nats->kvStore_UpdateString(revision, bucket, key, text, *revision)
+				: nats->kvStore_CreateString(revision, bucket, key, text);
+	nats->kvStore_Destroy(bucket);
+	return status == NATS_OK ? 0 : hk_engine_failed(engine, status, 0, problem);
+}
+
+static void lease_key(unsigned partition, char key[KEY_BYTES])
+{
+	snprintf(key, KEY_BYTES, "lease.%u", partition);
+}
+
+static void position_key(unsigned partition, char key[KEY_BYTES])
+{
+	snprintf(key, KEY_BYTES, "position.%u", partition);
+}
+
+/* Reads the position, and writes it again. An earlier owner of the lease can then write it no more.
+ * If a replica answers with an older position, the write fails, and both are tried again. */
+static int take_position(struct hk_lease *lease, char problem[HK_ENGINE_PROBLEM_BYTES])
+{
+	const struct timespec pause = {.tv_nsec = TRY_NS};
+	char key[KEY_BYTES];
+	struct value value;
+	int r = -EAGAIN;
+	position_key(lease->partition, key);
+	for (int i = 0; r < 0 && i < TRIES; i++) {
+		r = read_key(lease->engine, HK_SUBJECT_STATE, key, &value, problem);
+		if (r == 0) {
+			lease->position = strtoull(value.text, NULL, 10);
+			lease->position_revision = value.revision;
+			r = hk_lease_position(lease, lease->position, problem);
+		}
+		if (r < 0) {
+			nanosleep(&pause, NULL);
+		}
+	}
+	return r;
+}
+
+int hk_lease_take(struct hk_engine *engine, unsigned partition, const char *owner,
+		  struct hk_lease *ret_lease, char problem[HK_ENGINE_PROBLEM_BYTES])
+{
+	char key[KEY_BYTES];
+	struct value value;
+	*ret_lease = (struct hk_lease){.engine = engine, .partition = partition};
+	snprintf(ret_lease->owner, sizeof(ret_lease->owner), "%s", owner);
+	lease_key(partition, key);
+	int r = write_key(engine, HK_SUBJECT_LEASES, key, owner, &ret_lease->revision, problem);
+	if (r < 0) {
+		bool held = read_key(engine, HK_SUBJECT_LEASES, key, &value, problem) == 0 &&
+			    value.revision;
+		if (held) {
+			snprintf(problem, HK_ENGINE_PROBLEM_BYTES, "%s", value.text);
+		}
+		return held ? -EBUSY : r;
+	}
+	r = take_position(ret_lease, problem);
+	if (r < 0) {
+		hk_lease_release(ret_lease);
+	}
+	return r;
+}
+
+int hk_lease_renew(struct hk_lease *lease, char problem[HK_ENGINE_PROBLEM_BYTES])
+{
+	char key[KEY_BYTES];
+	lease_key(lease->partition, key);
+	uint64_t own = lease->revision;
+	int r = write_key(lease->engine, HK_SUBJECT_LEASES, key, lease->owner, &lease->revision,
+			  problem);
+	if (r == 0) {
+		return 0;
+	}
+	lease->revision = own;
+	struct value value;
+	/* A write whose answer was lost has been done: the lease is ours at a newer revision. */
+	if (read_key(lease->engine, HK_SUBJECT_LEASES, key, &value, problem) < 0) {
+		return r;
+	}
+	if (strcmp(value.text, lease->owner) != 0) {
+		snprintf(problem, HK_ENGINE_PROBLEM_BYTES, "%s has it",
+			 value.revision ? value.text : "nobody");
+		return -ESTALE;
+	}
+	lease->revision = value.revision;
+	return r;
+}
+
+int hk_lease_position(struct hk_lease *lease, uint64_t position,
+		      char problem[HK_ENGINE_PROBLEM_BYTES])
+{
+	char key[KEY_BYTES], text[KEY_BYTES];
+	struct value value;
+	uint64_t own = lease->position_revision;
+	position_key(lease->partition, key);
+	snprintf(text, sizeof(text), "%" PRIu64, position);
+	int r = write_key(lease->engine, HK_SUBJECT_STATE, key, text, &lease->position_revision,
+			  problem);
+	if (r < 0) {
+		lease->position_revision = own;
+		if (read_key(lease->engine, HK_SUBJECT_STATE, key, &value, problem) < 0 ||
+		    value.revision == own) {
+			return r;
+		}
+		/* A write whose answer was lost has been done. */
+		if (strcmp(value.text, text) != 0) {
+			snprintf(problem, HK_ENGINE_PROBLEM_BYTES, "another has written it");
+			return -ESTALE;
+		}
+		lease->position_revision = value.revision;
+	}
+	lease->position = position;
+	return 0;
+}
+
+void hk_lease_release(const struct hk_lease *lease)
+{
+	const struct hk_nats *nats = hk_engine_nats(lease->engine);
+	char key[KEY_BYTES], problem[HK_ENGINE_PROBLEM_BYTES];
+	kvStore *bucket = NULL;
+	lease_key(lease->partition, key);
+	if (open_bucket(lease->engine, HK_SUBJECT_LEASES, &bucket, problem) == 0) {
+		nats->kvStore_Delete(bucket, key);
+		nats->kvStore_Destroy(bucket);
+	}
+}
+
+int hk_lease_look(struct hk_engine *engine, unsigned partition, char owner[HK_LEASE_OWNER_BYTES],
+		  uint64_t *ret_position, char problem[HK_ENGINE_PROBLEM_BYTES])
+{
+	char key[KEY_BYTES];
+	struct value value;
+	lease_key(partition, key);
+	int r = read_key(engine, HK_SUBJECT_LEASES, key, &value, problem);
+	if (r < 0) {
+		return r;
+	}
+	snprintf(owner, HK_LEASE_OWNER_BYTES, "%s", value.text);
+	position_key(partition, key);
+	r = read_key(engine, HK_SUBJECT_STATE, key, &value, problem);
+	*ret_position = strtoull(value.text, NULL, 10);
+	return r;
+}
