@@ -28,23 +28,35 @@ struct hk_engine {
 	pthread_t thread;
 	bool begun;
 	_Atomic bool connected;
-	pthread_mutex_t lock; /* of `problem` */
+	pthread_mutex_t lock; /* of the rest, and of setting `stream` and `connected` */
 	pthread_cond_t noted;
+	bool ended; /* libnats calls nothing here any more */
 	char problem[HK_ENGINE_PROBLEM_BYTES];
 };
 
 /* ---- on threads of libnats ---- */
 
-static void note(struct hk_engine *engine, bool connected, const char *problem)
+/* The lock is held. */
+static void set(struct hk_engine *engine, bool up, const char *problem)
 {
-	pthread_mutex_lock(&engine->lock);
 	snprintf(engine->problem, sizeof(engine->problem), "%s", problem);
-	atomic_store(&engine->connected, connected);
+	atomic_store(&engine->connected, up && engine->stream);
 	pthread_cond_broadcast(&engine->noted);
-	pthread_mutex_unlock(&engine->lock);
+}
+
+static void tell(const struct hk_engine *engine)
+{
 	if (engine->wake) {
 		engine->wake(engine->context);
 	}
+}
+
+static void note(struct hk_engine *engine, bool up, const char *problem)
+{
+	pthread_mutex_lock(&engine->lock);
+	set(engine, up, problem);
+	pthread_mutex_unlock(&engine->lock);
+	tell(engine);
 }
 
 static void came(natsConnection *connection, void *context)
@@ -61,21 +73,42 @@ static void went(natsConnection *connection, void *context)
 	note(engine, false, problem && *problem ? problem : "the connection is lost");
 }
 
+/* Comes after all other calls. */
+static void ended(natsConnection *connection, void *context)
+{
+	struct hk_engine *engine = context;
+	(void)connection;
+	pthread_mutex_lock(&engine->lock);
+	engine->ended = true;
+	pthread_cond_broadcast(&engine->noted);
+	pthread_mutex_unlock(&engine->lock);
+}
+
 /* ---- connecting ---- */
 
+/* The stream is made at once, and used when a connection comes, now or later. */
 static void *connect_once(void *data)
 {
 	struct hk_engine *engine = data;
 	const struct hk_nats *nats = engine->nats;
+	jsCtx *stream = NULL;
 	jsOptions options;
 	natsStatus status = nats->natsConnection_Connect(&engine->connection, engine->options);
+	const char *problem = status == NATS_OK ? "" : nats->natsStatus_GetText(status);
 	nats->jsOptions_Init(&options);
 	options.Wait = STORE_MS;
-	if (status == NATS_OK) {
-		status =
-		    nats->natsConnection_JetStream(&engine->stream, engine->connection, &options);
+	if (engine->connection) {
+		status = nats->natsConnection_JetStream(&stream, engine->connection, &options);
+		problem = status == NATS_OK ? problem : nats->natsStatus_GetText(status);
 	}
-	note(engine, status == NATS_OK, status == NATS_OK ? "" : nats->natsStatus_GetText(status));
+	/* What libnats tells of a change waits for the lock, and so comes behind this. */
+	pthread_mutex_lock(&engine->lock);
+	engine->stream = stream;
+	bool up =
+	    stream && nats->natsConnection_Status(engine->connection) == NATS_CONN_STATUS_CONNECTED;
+	set(engine, up, up ? "" : problem);
+	pthread_mutex_unlock(&engine->lock);
+	tell(engine);
 	return NULL;
 }
 
@@ -134,6 +167,7 @@ static natsStatus set_up(struct hk_engine *engine, const char *url, const struct
 		nats->natsOptions_SetRetryOnFailedConnect(engine->options, true, came, engine);
 		nats->natsOptions_SetDisconnectedCB(engine->options, went, engine);
 		nats->natsOptions_SetReconnectedCB(engine->options, came, engine);
+		status = nats->natsOptions_SetClosedCB(engine->options, ended, engine);
 	}
 	return status;
 }
@@ -174,6 +208,18 @@ int hk_engine_open(const char *url, const struct hk_access *access, void (*wake)
 	return 0;
 }
 
+/* Closes, and waits until threads of libnats have no more to tell of it. */
+static void close_connection(struct hk_engine *engine)
+{
+	engine->nats->natsConnection_Close(engine->connection);
+	pthread_mutex_lock(&engine->lock);
+	while (!engine->ended) {
+		pthread_cond_wait(&engine->noted, &engine->lock);
+	}
+	pthread_mutex_unlock(&engine->lock);
+	engine->nats->natsConnection_Destroy(engine->connection);
+}
+
 struct hk_engine *hk_engine_free(struct hk_engine *engine)
 {
 	if (!engine) {
@@ -186,8 +232,7 @@ struct hk_engine *hk_engine_free(struct hk_engine *engine)
 		engine->nats->jsCtx_Destroy(engine->stream);
 	}
 	if (engine->connection) {
-		engine->nats->natsConnection_Close(engine->connection);
-		engine->nats->natsConnection_Destroy(engine->connection);
+		close_connection(engine);
 	}
 	engine->nats->natsOptions_Destroy(engine->options);
 	pthread_cond_destroy(&engine->noted);
