@@ -1,4 +1,5 @@
-/* load: plays the leaves of a large job to a root, through the real messages.
+/* load: plays the leaves of a large job to a root, or to a stream engine (URL "nats://..."),
+ * through the real messages.
  *
  *   load URL [--ranks N] [--leaves N] [--sites N] [--ticks N] [--period MS] [--calls N] [--times N]
  *            [--job KEY] [--collectives N] [--silent N]
@@ -14,14 +15,13 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <nng/nng.h>
-#include <nng/protocol/reqrep0/req.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "carrier.h"
 #include "hooks/hook.h"
 #include "wire/change.h"
 #include "wire/columns.h"
@@ -30,7 +30,6 @@
 #define REPORT_BYTES (1u << 20)
 #define SPREAD 48u /* buckets that a site's calls fall into */
 #define CALLS_MAX 64u
-#define ANSWER_TIMEOUT_MS 30000
 #define CORNERS 32u /* of a node's clock map */
 #define LATE_NS 1000000u
 #define SPREAD_NS 100000u
@@ -49,7 +48,7 @@ struct rank {
 };
 
 struct leaf {
-	nng_socket socket;
+	unsigned place; /* from 0 */
 	uint8_t id[16];
 	char host[16];
 	unsigned first, end; /* ranks */
@@ -58,6 +57,7 @@ struct leaf {
 
 struct load {
 	struct options options;
+	struct carrier *carrier;
 	struct rank *ranks;
 	struct leaf *leaves;
 	uint32_t seed;
@@ -315,34 +315,6 @@ static void make_map(const struct load *load, Hk__ClockMap *map)
 
 /* ---- what a leaf says ---- */
 
-static Hk__Response *ask(struct load *load, struct leaf *leaf, const Hk__Request *request)
-{
-	uint8_t *bytes;
-	size_t size;
-	ProtobufCMessage *response;
-	nng_msg *message;
-	if (hk_message_pack(&request->base, &bytes, &size) < 0) {
-		fail("report", "too large");
-	}
-	int r = nng_msg_alloc(&message, 0);
-	r = r ? r : nng_msg_append(message, bytes, size);
-	free(bytes);
-	r = r ? r : nng_sendmsg(leaf->socket, message, 0);
-	r = r ? r : nng_recvmsg(leaf->socket, &message, 0);
-	if (r) {
-		fail(leaf->host, nng_strerror(r));
-	}
-	load->bytes += size;
-	load->reports++;
-	r = hk_message_unpack(&hk__response__descriptor, nng_msg_body(message),
-			      nng_msg_len(message), &response);
-	nng_msg_free(message);
-	if (r < 0) {
-		fail("answer", strerror(-r));
-	}
-	return (Hk__Response *)response;
-}
-
 /* What one report brings of its ranks. */
 struct bundle {
 	Hk__Process **changes;
@@ -350,6 +322,25 @@ struct bundle {
 	size_t count, bytes;
 	size_t silent; /* of the first ranks */
 };
+
+/* Brings the report of LEAF that REQUEST is. An engine says nothing about it. */
+static void bring(struct load *load, const struct leaf *leaf, const Hk__Request *request)
+{
+	size_t size;
+	Hk__Response *response = carrier_bring(load->carrier, leaf->place, request, &size);
+	bool complete = request->report->jobs[0]->complete;
+	load->bytes += size;
+	load->reports++;
+	if (!response) {
+		return;
+	}
+	const Hk__LeafReply *reply = response->leaf;
+	if (response->error < 0 || !reply || reply->n_jobs != 1 || reply->jobs[0]->error < 0 ||
+	    (complete && !reply->jobs[0]->saved)) {
+		fail("report refused", response->text);
+	}
+	hk__response__free_unpacked(response, NULL);
+}
 
 /* Sends BUNDLE in one report, and empties it. */
 static void report(struct load *load, struct leaf *leaf, struct bundle *bundle, bool resume,
@@ -387,13 +378,7 @@ static void report(struct load *load, struct leaf *leaf, struct bundle *bundle, 
 	request.version = (char *)HK_VERSION;
 	request.what_case = HK__REQUEST__WHAT_REPORT;
 	request.report = &message;
-	Hk__Response *response = ask(load, leaf, &request);
-	const Hk__LeafReply *reply = response->leaf;
-	if (response->error < 0 || !reply || reply->n_jobs != 1 || reply->jobs[0]->error < 0 ||
-	    (complete && !reply->jobs[0]->saved)) {
-		fail("report refused", response->text);
-	}
-	hk__response__free_unpacked(response, NULL);
+	bring(load, leaf, &request);
 	for (size_t i = 0; i < bundle->count; i++) {
 		hk__process__free_unpacked(bundle->changes[i], NULL);
 		if (bundle->arrivals[i]) {
@@ -456,18 +441,13 @@ static void open_leaves(struct load *load)
 	const struct options *options = &load->options;
 	for (unsigned i = 0; i < options->leaves; i++) {
 		struct leaf *leaf = &load->leaves[i];
-		memcpy(leaf->id, &load->epoch_ns, 8);
-		memcpy(leaf->id + 8, &i, sizeof(i));
+		/* Its first bytes give an engine's partition: leaves take turns. */
+		leaf->place = i;
+		memcpy(leaf->id, &i, sizeof(i));
+		memcpy(leaf->id + 8, &load->epoch_ns, 8);
 		snprintf(leaf->host, sizeof(leaf->host), "node%03u", i);
 		leaf->first = (unsigned)((uint64_t)options->ranks * i / options->leaves);
 		leaf->end = (unsigned)((uint64_t)options->ranks * (i + 1) / options->leaves);
-		int r = nng_req0_open(&leaf->socket);
-		r = r ? r : nng_socket_set_ms(leaf->socket, NNG_OPT_RECVTIMEO, ANSWER_TIMEOUT_MS);
-		r = r ? r : nng_socket_set_ms(leaf->socket, NNG_OPT_REQ_RESENDTIME, -1);
-		r = r ? r : nng_dial(leaf->socket, options->url, NULL, 0);
-		if (r) {
-			fail(options->url, nng_strerror(r));
-		}
 	}
 }
 
@@ -578,11 +558,10 @@ int main(int argc, char **argv)
 		rank->total_ns = need(calloc(options->sites, sizeof(uint64_t)));
 	}
 	open_leaves(&load);
+	load.carrier = carrier_open(options->url, options->leaves);
 	run(&load);
 	print(&load);
-	for (unsigned i = 0; i < options->leaves; i++) {
-		nng_close(load.leaves[i].socket);
-	}
+	carrier_free(load.carrier);
 	for (unsigned i = 0; i < options->ranks; i++) {
 		hk__process__free_unpacked(load.ranks[i].told, NULL);
 		free(load.ranks[i].count);
