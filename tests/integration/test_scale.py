@@ -48,4 +48,5 @@ def test(run: Run):
         check_top(run, job)
 
 
-main(test)
+if __name__ == "__main__":
+    main(test)
