@@ -25,23 +25,24 @@ def program():
 class Server:
     """One server: its directory, its configuration, its process. BEFORE: words in front of its command."""
 
-    def __init__(self, run, name, lines=(), before=()):
+    def __init__(self, run, name, before=()):
         self.run, self.name, self.before = run, name, list(before)
         self.directory = run.path(f"engine-{name}")
+        self.configuration = run.path(f"engine-{name}.conf")
         self.log = run.path(f"engine-{name}.log")
         self.process = None
         os.mkdir(self.directory)
-        self.configure("127.0.0.1:-1", lines)
 
-    def configure(self, listen, lines=()):
-        self.lines = [f"server_name: {self.name}", f'jetstream {{ store_dir: "{self.directory}" }}', f'ports_file_dir: "{self.directory}"',
-                      *lines]
-        with open(self.run.path(f"engine-{self.name}.conf"), "w", encoding="utf-8") as out:
-            out.write("\n".join([f'listen: "{listen}"', *self.lines]))
+    def configure(self, listen, *more):
+        lines = [f'listen: "{listen}"', f"server_name: {self.name}", f'jetstream {{ store_dir: "{self.directory}" }}',
+                 f'ports_file_dir: "{self.directory}"', *more]
+        with open(self.configuration, "w", encoding="utf-8") as out:
+            out.write("\n".join(lines))
+        return self
 
     def start(self):
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen([*self.before, program(), "-c", self.run.path(f"engine-{self.name}.conf")],
+            self.process = subprocess.Popen([*self.before, program(), "-c", self.configuration],
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.run.collectors.append(self.process)
         return self
@@ -58,11 +59,11 @@ class Server:
             return None
 
 
-def single(run, name="only", lines=()):
-    """A server by itself on a port that it has found; it comes again on the same one."""
-    server = Server(run, name, lines).start()
+def single(run, name="only", *lines):
+    """A server by itself on a port that it has found; it comes again on the same one. Returns (server, URL)."""
+    server = Server(run, name).configure("127.0.0.1:-1", *lines).start()
     address = wait_for("the engine to listen", server.address)
-    server.configure(address, lines)
+    server.configure(address, *lines)
     return server, f"nats://{address}"
 
 
@@ -70,21 +71,20 @@ def ask(url, subject, payload=b""):
     """The JSON answer of the server at URL to a request of its own API."""
     host, port = url.removeprefix("nats://").split(",")[0].split(":")
     with socket.create_connection((host, int(port)), TIMEOUT) as connection, connection.makefile("rb") as answers:
-        connection.sendall(b'CONNECT {"verbose":false}\r\nSUB answer 1\r\n' + b"PUB %s answer %d\r\n%s\r\n" % (subject.encode(), len(payload), payload))
+        connection.sendall(b'CONNECT {"verbose":false}\r\nSUB answer 1\r\n' +
+                           b"PUB %s answer %d\r\n%s\r\n" % (subject.encode(), len(payload), payload))
         while not (line := answers.readline()).startswith(b"MSG"):
             expect_true(f"the server says {line}", line and not line.startswith(b"-ERR"))
         return json.loads(answers.read(int(line.split()[-1])))
 
 
 def cluster(run, network, hosts):
-    """A server on each of HOSTS of NETWORK. Returns {name: server}, the URL of all."""
+    """A server on each of HOSTS of NETWORK. Returns ({name: server}, the URL of all)."""
     routes = ", ".join(f'"nats://{network.address(host)}:{ROUTES}"' for host in hosts)
     servers = {}
     for host in hosts:
-        servers[host] = Server(run, host, before=network.words(host))
-        servers[host].configure(f"{network.address(host)}:{CLIENTS}", [
-            f'cluster {{ name: engine, listen: "{network.address(host)}:{ROUTES}", routes: [{routes}] }}'])
-        servers[host].start()
+        among = f'cluster {{ name: engine, listen: "{network.address(host)}:{ROUTES}", routes: [{routes}] }}'
+        servers[host] = Server(run, host, network.words(host)).configure(f"{network.address(host)}:{CLIENTS}", among).start()
     return servers, "nats://" + ",".join(network.address(host) for host in hosts)
 
 

@@ -193,7 +193,7 @@ def away(run):
 
 def unwanted(run):
     """Credentials that the server does not take are named, and the job does not notice."""
-    server, url = engine.single(run, "closed", ['authorization { user: "leaf", password: "secret" }'])
+    server, url = engine.single(run, "closed", 'authorization { user: "leaf", password: "secret" }')
     known = url.replace("://", "://leaf:secret@")
     engine.Stream(run, known).set_up()
     leaf = Node(run, "stranger", ["--upstream", url]).start()

@@ -2,7 +2,6 @@
 """Three hosts (network namespaces on a bridge, a slow network), a leaf and four ranks on each, one root behind TLS and a token: one
 report whose counts equal the truth, also when a host was cut off in mid-job. `test_nodes.py BUILD_DIR [SECONDS_CUT_OFF]`; needs root.
 """
-import contextlib
 import json
 import os
 import signal
@@ -12,6 +11,7 @@ import time
 
 import loop
 from harness import expect, expect_true, main, wait_for
+from network import Network
 from nodes import Node, finish
 from truth import rows_of
 
@@ -20,61 +20,6 @@ RANKS_EACH = 4
 ROUNDS = 4_000
 PAUSE_US = 20
 PORT = 4440  # in network namespaces of our own, where it is free
-NAMED = 'hostname "$0" && exec "$@"'
-SKIP = 77
-
-
-def ip(*words):
-    subprocess.run(["ip", *words], check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-
-
-class Network:
-    """A namespace with a bridge, where the root lives, and one per host; all gone at the end."""
-
-    def __init__(self):
-        self.prefix = f"hk{os.getpid()}"
-        self.spaces = []
-
-    def __enter__(self):
-        try:
-            self.add("root")
-            ip("-n", self.space("root"), "link", "add", "bridge", "type", "bridge")
-            ip("-n", self.space("root"), "address", "add", "10.99.0.1/24", "dev", "bridge")
-            ip("-n", self.space("root"), "link", "set", "bridge", "up")
-            for number, host in enumerate(HOSTS):
-                self.connect(host, f"10.99.0.{number + 2}/24")
-        except (subprocess.CalledProcessError, FileNotFoundError) as failure:
-            self.__exit__()
-            print(f"skipped: no network namespaces here: {getattr(failure, 'stderr', '').strip() or failure}")
-            sys.exit(SKIP)
-        return self
-
-    def __exit__(self, *_):
-        for name in self.spaces:
-            with contextlib.suppress(subprocess.CalledProcessError):
-                ip("netns", "del", name)
-
-    def space(self, host):
-        return f"{self.prefix}-{host}"
-
-    def add(self, host):
-        ip("netns", "add", self.space(host))
-        self.spaces.append(self.space(host))
-        ip("-n", self.space(host), "link", "set", "lo", "up")
-
-    def connect(self, host, address):
-        self.add(host)
-        ip("-n", self.space("root"), "link", "add", f"to-{host}", "type", "veth", "peer", "eth0", "netns", self.space(host))
-        ip("-n", self.space("root"), "link", "set", f"to-{host}", "master", "bridge", "up")
-        ip("-n", self.space(host), "address", "add", address, "dev", "eth0")
-        ip("-n", self.space(host), "link", "set", "eth0", "up")
-
-    def words(self, host):
-        """What runs a command on HOST."""
-        return ["ip", "netns", "exec", self.space(host), "unshare", "--uts", "sh", "-c", NAMED, host]
-
-    def link(self, host, state):
-        ip("-n", self.space("root"), "link", "set", f"to-{host}", state)
 
 
 def start_proxy(run, network, host):
@@ -146,7 +91,7 @@ def judge(root, ranks):
 
 
 def test(run, seconds="0"):
-    with Network() as network:
+    with Network("root", HOSTS) as network:
         root, leaves = start_all(run, network)
         commands, paths = start_ranks(run, leaves, "job")
         cut_off(network, root, leaves, paths, float(seconds))
