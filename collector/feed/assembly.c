@@ -53,7 +53,7 @@ static struct hk_assembly *begin(struct hk_assemblies *assemblies,
 
 static int append(struct hk_assembly *assembly, const struct hk_source_message *message)
 {
-	if (assembly->size + message->size > HK_MESSAGE_BYTES_MAX) {
+	if (message->size > HK_MESSAGE_BYTES_MAX - assembly->size) {
 		return -EBADMSG;
 	}
 	uint8_t *larger = realloc(assembly->bytes, assembly->size + message->size + 1);
