@@ -16,7 +16,10 @@
 #define RECONNECT_MS 250
 #define STORE_MS 2000
 #define FOREVER (-1)
-#define HEADER_BYTES 1024u /* of a message, at most; they count as its bytes */
+#define SECRET_BYTES 512
+#define CREDENTIALS "-----BEGIN"
+#define GRACE_NS UINT64_C(10000000000) /* longer than any call */
+#define HEADER_BYTES 1024u	       /* of a message, at most; they count as its bytes */
 
 struct hk_engine {
 	const struct hk_nats *nats;
@@ -30,7 +33,8 @@ struct hk_engine {
 	_Atomic bool connected;
 	pthread_mutex_t lock; /* of the rest, and of setting `stream` and `connected` */
 	pthread_cond_t noted;
-	bool ended; /* libnats calls nothing here any more */
+	bool ended;  /* libnats has given the connection up, and calls nothing here any more */
+	bool ending; /* so does the caller */
 	char problem[HK_ENGINE_PROBLEM_BYTES];
 };
 
@@ -79,17 +83,16 @@ static void ended(natsConnection *connection, void *context)
 	struct hk_engine *engine = context;
 	(void)connection;
 	pthread_mutex_lock(&engine->lock);
+	set(engine, false, "no server there, or none that takes these credentials");
 	engine->ended = true;
-	pthread_cond_broadcast(&engine->noted);
 	pthread_mutex_unlock(&engine->lock);
 }
 
 /* ---- connecting ---- */
 
 /* The stream is made at once, and used when a connection comes, now or later. */
-static void *connect_once(void *data)
+static void connect_once(struct hk_engine *engine)
 {
-	struct hk_engine *engine = data;
 	const struct hk_nats *nats = engine->nats;
 	jsCtx *stream = NULL;
 	jsOptions options;
@@ -106,9 +109,57 @@ static void *connect_once(void *data)
 	engine->stream = stream;
 	bool up =
 	    stream && nats->natsConnection_Status(engine->connection) == NATS_CONN_STATUS_CONNECTED;
-	set(engine, up, up ? "" : problem);
+	engine->ended |= !engine->connection;
+	if (!engine->ended) {
+		set(engine, up, up ? "" : problem);
+	}
 	pthread_mutex_unlock(&engine->lock);
 	tell(engine);
+}
+
+/* Waits until libnats has given the connection up, and for GRACE_NS longer: until then other
+ * threads may be in a call. Returns false when the caller has ended. */
+static bool await_end(struct hk_engine *engine)
+{
+	pthread_mutex_lock(&engine->lock);
+	while (!engine->ended && !engine->ending) {
+		pthread_cond_wait(&engine->noted, &engine->lock);
+	}
+	const uint64_t until = hk_clock_monotonic_ns() + GRACE_NS;
+	const struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+	int r = 0;
+	while (r == 0 && !engine->ending) {
+		r = pthread_cond_timedwait(&engine->noted, &engine->lock, &at);
+	}
+	bool goes_on = !engine->ending;
+	pthread_mutex_unlock(&engine->lock);
+	return goes_on;
+}
+
+static void drop(struct hk_engine *engine)
+{
+	pthread_mutex_lock(&engine->lock);
+	jsCtx *stream = engine->stream;
+	natsConnection *connection = engine->connection;
+	engine->stream = NULL;
+	engine->connection = NULL;
+	engine->ended = false;
+	pthread_mutex_unlock(&engine->lock);
+	if (stream) {
+		engine->nats->jsCtx_Destroy(stream);
+	}
+	engine->nats->natsConnection_Destroy(connection);
+}
+
+/* libnats connects again by itself, but not to a server that has refused the credentials twice. */
+static void *keep_connected(void *data)
+{
+	struct hk_engine *engine = data;
+	connect_once(engine);
+	while (await_end(engine)) {
+		drop(engine);
+		connect_once(engine);
+	}
 	return NULL;
 }
 
@@ -134,13 +185,38 @@ static natsStatus set_servers(struct hk_engine *engine, const char *url)
 	return status;
 }
 
+/* Takes the first line of a file: "user:password", or a token; or a file of credentials. */
+static natsStatus set_secret(struct hk_engine *engine, const char *path)
+{
+	const struct hk_nats *nats = engine->nats;
+	char line[SECRET_BYTES] = "";
+	FILE *file = fopen(path, "re");
+	if (!file) {
+		return NATS_ERR;
+	}
+	(void)!fgets(line, sizeof(line), file);
+	fclose(file);
+	line[strcspn(line, "\r\n")] = '\0';
+	char *colon = strchr(line, ':');
+	natsStatus status;
+	if (strncmp(line, CREDENTIALS, strlen(CREDENTIALS)) == 0) {
+		status = nats->natsOptions_SetUserCredentialsFromFiles(engine->options, path, NULL);
+	} else if (colon) {
+		*colon = '\0';
+		status = nats->natsOptions_SetUserInfo(engine->options, line, colon + 1);
+	} else {
+		status = nats->natsOptions_SetToken(engine->options, line);
+	}
+	explicit_bzero(line, sizeof(line));
+	return status;
+}
+
 static natsStatus set_access(struct hk_engine *engine, const struct hk_access *access)
 {
 	const struct hk_nats *nats = engine->nats;
 	natsStatus status = NATS_OK;
 	if (access->token_file) {
-		status = nats->natsOptions_SetUserCredentialsFromFiles(engine->options,
-								       access->token_file, NULL);
+		status = set_secret(engine, access->token_file);
 	}
 	if (status == NATS_OK && access->authorities) {
 		status = nats->natsOptions_LoadCATrustedCertificates(engine->options,
@@ -177,6 +253,12 @@ int hk_engine_open(const char *url, const struct hk_access *access, void (*wake)
 		   char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	const char *why = "";
+	if (strchr(url, '@')) {
+		snprintf(problem, HK_ACCESS_PROBLEM_BYTES,
+			 "no password belongs into a URL, which ps shows: --token-file names a "
+			 "file with user:password, a token or credentials");
+		return -EINVAL;
+	}
 	const struct hk_nats *nats = hk_nats_open(&why);
 	if (!nats) {
 		snprintf(problem, HK_ACCESS_PROBLEM_BYTES, "%s", why);
@@ -196,7 +278,7 @@ int hk_engine_open(const char *url, const struct hk_access *access, void (*wake)
 	pthread_cond_init(&engine->noted, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	natsStatus status = set_up(engine, url, access);
-	int r = status == NATS_OK ? -pthread_create(&engine->thread, NULL, connect_once, engine)
+	int r = status == NATS_OK ? -pthread_create(&engine->thread, NULL, keep_connected, engine)
 				  : -EINVAL;
 	if (r < 0) {
 		snprintf(problem, HK_ACCESS_PROBLEM_BYTES, "%s", nats->natsStatus_GetText(status));
@@ -226,6 +308,10 @@ struct hk_engine *hk_engine_free(struct hk_engine *engine)
 		return NULL;
 	}
 	if (engine->begun) {
+		pthread_mutex_lock(&engine->lock);
+		engine->ending = true;
+		pthread_cond_broadcast(&engine->noted);
+		pthread_mutex_unlock(&engine->lock);
 		pthread_join(engine->thread, NULL);
 	}
 	if (engine->stream) {
@@ -301,12 +387,15 @@ static int error_of(natsStatus status, jsErrCode code)
 int hk_engine_failed(const struct hk_engine *engine, natsStatus status, jsErrCode code,
 		     char *problem)
 {
-	const char *why = NULL;
-	engine->nats->natsConnection_GetLastError(engine->connection, &why);
-	snprintf(problem, HK_ENGINE_PROBLEM_BYTES, "%s%s%s (%d)",
-		 engine->nats->natsStatus_GetText(status), why && *why ? ": " : "", why ? why : "",
-		 (int)code);
-	return error_of(status, code);
+	natsStatus last;
+	const char *why = engine->nats->nats_GetLastError(&last);
+	int error = error_of(status, code);
+	snprintf(problem, HK_ENGINE_PROBLEM_BYTES, "%s%s%s%s",
+		 error == -ENOSPC ? "the stream is full, and hookcollector stream setup --keep "
+				    "raises its limit: "
+				  : "",
+		 engine->nats->natsStatus_GetText(status), why && *why ? ": " : "", why ? why : "");
+	return error;
 }
 
 /* A message as it is published. */

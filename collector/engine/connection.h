@@ -25,8 +25,9 @@ struct hk_engine_message {
 };
 
 /* Begins to connect to the servers of URL, "nats://HOST[:PORT][,...]" or "tls+nats://...". ACCESS:
- * a token file is one of credentials. WAKE(CONTEXT) is called, by threads of libnats, when the
- * connection comes or goes. Returns 0, or -errno with the reason in PROBLEM. */
+ * the token file has user:password, a token, or credentials. URL holds no password. WAKE(CONTEXT)
+ * is called, by threads of libnats, when the connection comes or goes. Returns 0, or -errno with
+ * the reason in PROBLEM. */
 int hk_engine_open(const char *url, const struct hk_access *access, void (*wake)(void *context),
 		   void *context, struct hk_engine **ret_engine,
 		   char problem[HK_ACCESS_PROBLEM_BYTES]);

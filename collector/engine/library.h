@@ -10,6 +10,7 @@
 
 #define HK_NATS_FUNCTIONS(X)                       \
 	X(natsStatus_GetText)                      \
+	X(nats_GetLastError)                       \
 	X(natsOptions_Create)                      \
 	X(natsOptions_SetServers)                  \
 	X(natsOptions_SetName)                     \
@@ -18,6 +19,8 @@
 	X(natsOptions_SetReconnectWait)            \
 	X(natsOptions_SetRetryOnFailedConnect)     \
 	X(natsOptions_SetUserCredentialsFromFiles) \
+	X(natsOptions_SetUserInfo)                 \
+	X(natsOptions_SetToken)                    \
 	X(natsOptions_SetSecure)                   \
 	X(natsOptions_LoadCATrustedCertificates)   \
 	X(natsOptions_LoadCertificatesChain)       \

@@ -318,6 +318,16 @@ static uint64_t uplink_due(const struct hk_uplink *base)
 	return uplink->retry_ns ? uplink->retry_ns : UINT64_MAX;
 }
 
+/* Says once what is wrong, until something is stored again. */
+static void tell_problem(struct engine_uplink *uplink)
+{
+	if (!uplink->told && *uplink->problem) {
+		hk_warning("the engine stores nothing url=%s why=%s; what is kept here waits",
+			   uplink->url, uplink->problem);
+		uplink->told = true;
+	}
+}
+
 /* Drops all exchanges, and starts again after a pause. */
 static void give_up(struct engine_uplink *uplink, uint64_t now_ns, const char *why)
 {
@@ -337,11 +347,7 @@ static void give_up(struct engine_uplink *uplink, uint64_t now_ns, const char *w
 	uplink->generation++;
 	uplink->answers = 0;
 	uplink->retry_ns = now_ns + PAUSE_NS;
-	if (!uplink->told) {
-		hk_warning("the engine stores nothing url=%s why=%s; what is kept here waits",
-			   uplink->url, uplink->problem);
-		uplink->told = true;
-	}
+	tell_problem(uplink);
 }
 
 static void uplink_tend(struct hk_uplink *base, uint64_t now_ns)
@@ -361,6 +367,7 @@ static void uplink_tend(struct hk_uplink *base, uint64_t now_ns)
 	}
 	if (!hk_engine_connected(uplink->engine)) {
 		hk_engine_problem(uplink->engine, uplink->problem);
+		tell_problem(uplink);
 	}
 }
 
