@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A leaf's chunks through a stream engine, and how old what a reader sees is: bench_engine.py BUILD_DIR [RECORDS ROUNDS SECONDS].
+"""A leaf's chunks through a stream engine to a root, and how old what a reader sees is: bench_engine.py BUILD_DIR [RECORDS ROUNDS SECONDS].
 
 Throughput: RECORDS are recorded on a leaf while the engine is away; then it comes, and its own clock tells from when to when the
 chunks came. In turns with that, a small program stores as many messages of that size in the same engine, as many under way at a time,
@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "integration"))
 import engine  # pylint: disable=wrong-import-position
 from harness import Run, end_process, expect, main, wait_for  # pylint: disable=wrong-import-position
 from nodes import Node  # pylint: disable=wrong-import-position
-from processes import cpu_s  # pylint: disable=wrong-import-position
+from processes import children, cpu_s, peak_mib  # pylint: disable=wrong-import-position
 
 RECORDS, ROUNDS, SECONDS = 60_000_000, 3, 30
 PROCESSES = 8  # of a leaf; chunks of one process come one after the other
@@ -45,7 +45,7 @@ def start_leaf(run, url, number):
 
 
 class Throughput:
-    """A leaf and an engine that has one partition, which nobody reads."""
+    """A leaf and an engine that has one partition, which is not read yet."""
 
     def __init__(self, run, records):
         self.run, self.records = run, records
@@ -88,6 +88,17 @@ class Throughput:
         own = self.peer("publish", "hooktrace.data.own", row["bytes"] // row["messages"], row["messages"], UNDER_WAY)
         return {**own, "processor": cpu_s(self.server.process.pid) - before}
 
+    def read(self, size):
+        """Has a root take all of it in; the SIZE bytes of chunks make most of its work. Prints how fast it was."""
+        begun = time.monotonic()
+        root = engine.Root(self.run, "reader", ["--from", self.url]).start()
+        worker = wait_for("the root", lambda: children(root.collector.pid))[0]
+        wait_for("the root to have read all", lambda: time.sleep(0.3) or self.stream.status()["partitions"][0]["behind"] == 0)
+        took = time.monotonic() - begun
+        print(f"a root takes them in with {size / 1e6 / took:.0f} MB/s, {1e9 * cpu_s(worker) / size:.1f} ns of a processor a byte, "
+              f"{peak_mib(worker):.0f} MiB", flush=True)
+        end_process(root.collector, signal.SIGTERM)
+
 
 def throughput(run, records, rounds):
     bench = Throughput(run, records)
@@ -105,6 +116,7 @@ def throughput(run, records, rounds):
     met = ours >= TARGET or ratio >= NEAR
     print(f"a leaf's chunks: {ours:.0f} MB/s; the engine alone, with messages of that size and {UNDER_WAY} under way: {limit:.0f} MB/s; "
           f"ratio {ratio:.2f}   limit {TARGET} MB/s or {NEAR:.1f}: {'met' if met else 'MISSED'}", flush=True)
+    bench.read(sum(row["bytes"] for row, _ in pairs))
     bench.leaf.kill()
     bench.server.kill()
     return met

@@ -14,10 +14,18 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def status_mib(pid, name):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith(f"{name}:")) / 1024
+
+
+def memory_mib(pid):
+    return status_mib(pid, "VmRSS")
+
+
 def peak_mib(pid):
     """Most memory so far."""
-    with open(f"/proc/{pid}/status", encoding="ascii") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) / 1024
+    return status_mib(pid, "VmHWM")
 
 
 def written_bytes(pid):
