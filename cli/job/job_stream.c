@@ -64,7 +64,7 @@ static int make_directory(void)
 static void fill_arguments(const char *program, const char *url, const char *job,
 			   const char *arguments[ARGUMENTS_MAX])
 {
-	static const char *const secrets[][2] = {{"token-file", "--token-file"},
+	static const char *const secrets[][2] = {{"credentials", "--credentials"},
 						 {"tls-ca", "--tls-ca"},
 						 {"tls-cert", "--tls-cert"},
 						 {"tls-key", "--tls-key"}};

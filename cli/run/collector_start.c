@@ -30,16 +30,14 @@
 #define READY_FD_TEXT "3"
 #define FREE_FD 16 /* above all descriptors that daemon_main uses */
 
-#define ARGUMENTS_MAX 22
+#define ARGUMENTS_MAX 24
 
 /* Files by which a leaf and its root authenticate, relative to hookcli's working directory. */
 static const struct {
 	const char *setting, *option;
 } secrets[] = {
-    {"token-file", "--token-file"},
-    {"tls-ca", "--tls-ca"},
-    {"tls-cert", "--tls-cert"},
-    {"tls-key", "--tls-key"},
+    {"token-file", "--token-file"}, {"credentials", "--credentials"}, {"tls-ca", "--tls-ca"},
+    {"tls-cert", "--tls-cert"},	    {"tls-key", "--tls-key"},
 };
 #define SECRETS (sizeof(secrets) / sizeof(secrets[0]))
 

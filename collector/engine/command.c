@@ -22,7 +22,7 @@ enum {
 	KEY_PARTITIONS = 256,
 	KEY_REPLICAS,
 	KEY_KEEP,
-	KEY_TOKEN,
+	KEY_CREDENTIALS,
 	KEY_CA,
 	KEY_CERT,
 	KEY_KEY,
@@ -98,7 +98,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 	case KEY_KEEP:
 		take_keep(state, options, argument);
 		return 0;
-	case KEY_TOKEN:
+	case KEY_CREDENTIALS:
 		options->access.token_file = argument;
 		return 0;
 	case KEY_CA:
@@ -239,7 +239,9 @@ int hk_stream_main(int argc, char **argv)
 	     0},
 	    {"keep", KEY_KEEP, "SIZE|TIME", 0,
 	     "Keep so much, such as 500G, or so long, such as 7d; repeats (setup; default all)", 0},
-	    {"token-file", KEY_TOKEN, "FILE", 0, "Credentials for the engine", 0},
+	    {"credentials", KEY_CREDENTIALS, "FILE", 0,
+	     "Show what FILE has: user:password, a token, or credentials of the engine's format",
+	     0},
 	    {"tls-ca", KEY_CA, "FILE", 0, "Trust certificates that those of FILE have signed", 0},
 	    {"tls-cert", KEY_CERT, "FILE", 0, "Show this certificate", 0},
 	    {"tls-key", KEY_KEY, "FILE", 0, "Its private key", 0},

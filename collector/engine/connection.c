@@ -255,8 +255,8 @@ int hk_engine_open(const char *url, const struct hk_access *access, void (*wake)
 	const char *why = "";
 	if (strchr(url, '@')) {
 		snprintf(problem, HK_ACCESS_PROBLEM_BYTES,
-			 "no password belongs into a URL, which ps shows: --token-file names a "
-			 "file with user:password, a token or credentials");
+			 "no password belongs into a URL, which ps shows: --credentials names "
+			 "a file with user:password, a token or credentials");
 		return -EINVAL;
 	}
 	const struct hk_nats *nats = hk_nats_open(&why);

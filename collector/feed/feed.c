@@ -76,7 +76,7 @@ static void wake(void *context)
 static int open_engine(const struct hk_collector_options *options, struct hk_feed *feed)
 {
 	const struct hk_access access = {
-	    .token_file = options->token_file,
+	    .token_file = options->credentials,
 	    .authorities = options->tls_authorities,
 	    .certificate = options->tls_certificate,
 	    .key = options->tls_key,

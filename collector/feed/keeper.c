@@ -209,7 +209,7 @@ static int open_engine(struct keeper *keeper)
 {
 	const struct hk_collector_options *options = keeper->options;
 	const struct hk_access access = {
-	    .token_file = options->token_file,
+	    .token_file = options->credentials,
 	    .authorities = options->tls_authorities,
 	    .certificate = options->tls_certificate,
 	    .key = options->tls_key,

@@ -69,7 +69,9 @@ struct hk_leaf {
 static struct hk_access access_of(const struct hk_collector_options *options)
 {
 	return (struct hk_access){
-	    .token_file = options->token_file,
+	    .token_file = options->upstream && hk_uplink_is_engine(options->upstream)
+			      ? options->credentials
+			      : options->token_file,
 	    .authorities = options->tls_authorities,
 	    .certificate = options->tls_certificate,
 	    .key = options->tls_key,

@@ -183,6 +183,12 @@ static int take_token_file(struct hk_collector_options *options, const char *val
 	return 0;
 }
 
+static int take_credentials(struct hk_collector_options *options, const char *value)
+{
+	options->credentials = value;
+	return 0;
+}
+
 static int take_tls_cert(struct hk_collector_options *options, const char *value)
 {
 	options->tls_certificate = value;
@@ -299,6 +305,10 @@ static const struct definition definitions[] = {
      take_keep_store, "all, or a number with K, M or G"},
     {"token-file", 0, "FILE", "Answer over TCP only who shows a token of FILE", take_token_file,
      "a file"},
+    {"credentials", 0, "FILE",
+     "Show a stream engine, nats://, what FILE has: user:password, a token, or credentials of its "
+     "own format",
+     take_credentials, "a file"},
     {"tls-cert", 0, "FILE", "This collector's certificate", take_tls_cert, "a file"},
     {"tls-key", 0, "FILE", "Its private key", take_tls_key, "a file"},
     {"tls-ca", 0, "FILE", "Trust certificates that those of FILE have signed", take_tls_ca,

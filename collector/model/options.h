@@ -33,6 +33,7 @@ struct hk_collector_options {
 	const char *job_key; /* of --job-dir KEY=DIR */
 	const char *job_dir;
 	const char *token_file;
+	const char *credentials;     /* for a stream engine */
 	const char *tls_certificate; /* of this collector, PEM */
 	const char *tls_key;
 	const char *tls_authorities; /* certificates of the authorities for peers, PEM */

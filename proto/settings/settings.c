@@ -33,6 +33,7 @@ const struct hk_setting hk_settings_table[] = {
     {"upstream", "URL", NULL,
      "collector of the whole job, which this machine's brings its part to"},
     {"token-file", "FILE", NULL, "what is shown, or asked for, over TCP"},
+    {"credentials", "FILE", NULL, "what a stream engine, nats://, is shown"},
     {"tls-cert", "FILE", NULL, "certificate of the collector, PEM"},
     {"tls-key", "FILE", NULL, "private key of the collector, PEM"},
     {"tls-ca", "FILE", NULL, "whose signatures on certificates are trusted, PEM"},

@@ -197,7 +197,7 @@ def unwanted(run):
     with open(run.path("secret"), "w", encoding="utf-8") as secret:
         secret.write("leaf:sesame\n")
     os.chmod(run.path("secret"), 0o600)
-    known = ["--token-file", run.path("secret")]
+    known = ["--credentials", run.path("secret")]
     engine.Stream(run, url).set_up(*known)
     leaf = Node(run, "stranger", ["--upstream", url]).start()
     run_ranks(run, leaf, "stranger")
@@ -209,7 +209,7 @@ def unwanted(run):
     roots = engine.Root(run, "roots-closed", ["--from", url, *known]).start()
     expect_whole(run, roots, "stranger")
     done = engine.Stream(run, url.replace("://", "://leaf:sesame@")).command("status")
-    expect_true(f"a password in a URL: {done.stderr}", done.returncode == 1 and "--token-file" in done.stderr)
+    expect_true(f"a password in a URL: {done.stderr}", done.returncode == 1 and "--credentials" in done.stderr)
     server.kill()
 
 
