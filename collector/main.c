@@ -304,9 +304,9 @@ static int run(int argc, char **argv)
 	collector->server = hk_server_free(collector->server);
 	hk_rejections_free(collector->rejections);
 	hk_policy_free(collector->policy);
+	collector->feed = hk_feed_free(collector, collector->feed); /* saves all jobs */
 	hk_job_free_all(collector);
 	collector->leaf = hk_leaf_free(collector, collector->leaf);
-	collector->feed = hk_feed_free(collector, collector->feed);
 	hk_gather_free(collector->gather, collector);
 	collector->naming = hk_naming_free(collector->naming);
 	collector->cuda_inside = hk_cuda_inside_free(collector->cuda_inside);
