@@ -97,7 +97,7 @@ def follower(site, draw):
 
 
 def reader(site, draw):
-    """Who reads a partition: (the root, its process for it). A lease outlives its owner for a while."""
+    """The reader of a partition: (its root, its process). A lease outlives its owner for a while."""
     partition = draw.randrange(PARTITIONS)
 
     def look():

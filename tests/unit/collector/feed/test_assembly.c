@@ -1,5 +1,5 @@
-/* Requests in several messages, as a sender stores them, as one that began anew does, and as nobody
- * should. */
+/* Requests in several messages: as senders store them, also when they begin again, and hostile ones.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -152,7 +152,7 @@ static void part_numbers_that_are_none_are_refused(void **state)
 	assert_none_waits(fixture);
 }
 
-static void part_1_begins_anew(void **state)
+static void part_1_begins_again(void **state)
 {
 	struct fixture *fixture = *state;
 	assert_int_equal(add_text(fixture, ONE, 1, 3, "old"), 0);
@@ -245,7 +245,7 @@ int main(void)
 	    TEST(a_part_that_comes_twice_is_refused),
 	    TEST(another_number_of_parts_is_refused),
 	    TEST(part_numbers_that_are_none_are_refused),
-	    TEST(part_1_begins_anew),
+	    TEST(part_1_begins_again),
 	    TEST(what_no_message_may_have_is_refused),
 	    TEST(the_largest_message_is_taken),
 	    TEST(a_subject_that_is_too_long_is_refused),
