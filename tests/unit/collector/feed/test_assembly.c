@@ -1,5 +1,4 @@
-/* Requests in several messages: as senders store them, also when they begin again, and hostile ones.
- */
+/* Requests in several messages: as senders store them, also once more from part 1, and hostile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
