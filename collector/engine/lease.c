@@ -11,12 +11,15 @@
 #include "collector/engine/subject.h"
 
 #define KEY_BYTES 32u
+#define KEY_CLOCK "clock" /* written to know the engine's time */
+#define LEASE_NS (HK_LEASE_SECONDS * INT64_C(1000000000))
 #define TRIES 10
 #define TRY_NS 200000000
 
 struct value {
 	char text[HK_LEASE_OWNER_BYTES];
-	uint64_t revision; /* 0: there is none */
+	uint64_t revision;  /* 0: there is none */
+	int64_t written_ns; /* by the engine's clock */
 };
 
 static int open_bucket(struct hk_engine *engine, const char *name, kvStore **ret_bucket,
@@ -52,6 +55,7 @@ static int read_key(struct hk_engine *engine, const char *bucket_name, const cha
 		const char *text = nats->kvEntry_ValueString(entry);
 		snprintf(ret_value->text, sizeof(ret_value->text), "%s", text ? text : "");
 		ret_value->revision = nats->kvEntry_Revision(entry);
+		ret_value->written_ns = nats->kvEntry_Created(entry);
 	}
 	nats->kvEntry_Destroy(entry);
 	nats->kvStore_Destroy(bucket);
@@ -87,6 +91,37 @@ static void position_key(unsigned partition, char key[KEY_BYTES])
 	snprintf(key, KEY_BYTES, "position.%u", partition);
 }
 
+static int tell_clock(struct hk_engine *engine, char problem[HK_ENGINE_PROBLEM_BYTES])
+{
+	kvStore *bucket = NULL;
+	int r = open_bucket(engine, HK_SUBJECT_LEASES, &bucket, problem);
+	if (r < 0) {
+		return r;
+	}
+	natsStatus status = hk_engine_nats(engine)->kvStore_Put(NULL, bucket, KEY_CLOCK, "", 0);
+	hk_engine_nats(engine)->kvStore_Destroy(bucket);
+	return status == NATS_OK ? 0 : hk_engine_failed(engine, status, 0, problem);
+}
+
+/* Reads who has PARTITION. *RET_OVER: it was not renewed in time. The engine is not asked to forget
+ * it: a server that is killed while a bucket is empty loses count of the bucket's messages. */
+static int read_lease(struct hk_engine *engine, unsigned partition, struct value *ret_value,
+		      bool *ret_over, char problem[HK_ENGINE_PROBLEM_BYTES])
+{
+	char key[KEY_BYTES];
+	struct value clock;
+	lease_key(partition, key);
+	*ret_over = false;
+	int r = read_key(engine, HK_SUBJECT_LEASES, key, ret_value, problem);
+	if (r < 0 || !ret_value->revision) {
+		return r;
+	}
+	r = tell_clock(engine, problem);
+	r = r < 0 ? r : read_key(engine, HK_SUBJECT_LEASES, KEY_CLOCK, &clock, problem);
+	*ret_over = r == 0 && clock.written_ns - ret_value->written_ns >= LEASE_NS;
+	return r;
+}
+
 /* Reads the position, and writes it again. An earlier owner of the lease can then write it no more.
  * If a replica answers with an older position, the write fails, and both are tried again. */
 static int take_position(struct hk_lease *lease, char problem[HK_ENGINE_PROBLEM_BYTES])
@@ -120,12 +155,19 @@ int hk_lease_take(struct hk_engine *engine, unsigned partition, const char *owne
 	lease_key(partition, key);
 	int r = write_key(engine, HK_SUBJECT_LEASES, key, owner, &ret_lease->revision, problem);
 	if (r < 0) {
-		bool held = read_key(engine, HK_SUBJECT_LEASES, key, &value, problem) == 0 &&
-			    value.revision;
-		if (held) {
+		bool over, held = read_lease(engine, partition, &value, &over, problem) == 0 &&
+				  value.revision;
+		if (held && !over) {
 			snprintf(problem, HK_ENGINE_PROBLEM_BYTES, "%s", value.text);
+			return -EBUSY;
 		}
-		return held ? -EBUSY : r;
+		ret_lease->revision = value.revision;
+		r = held ? write_key(engine, HK_SUBJECT_LEASES, key, owner, &ret_lease->revision,
+				     problem)
+			 : r;
+		if (r < 0) {
+			return r;
+		}
 	}
 	r = take_position(ret_lease, problem);
 	if (r < 0) {
@@ -203,12 +245,12 @@ int hk_lease_look(struct hk_engine *engine, unsigned partition, char owner[HK_LE
 {
 	char key[KEY_BYTES];
 	struct value value;
-	lease_key(partition, key);
-	int r = read_key(engine, HK_SUBJECT_LEASES, key, &value, problem);
+	bool over;
+	int r = read_lease(engine, partition, &value, &over, problem);
 	if (r < 0) {
 		return r;
 	}
-	snprintf(owner, HK_LEASE_OWNER_BYTES, "%s", value.text);
+	snprintf(owner, HK_LEASE_OWNER_BYTES, "%s", over ? "" : value.text);
 	position_key(partition, key);
 	r = read_key(engine, HK_SUBJECT_STATE, key, &value, problem);
 	*ret_position = strtoull(value.text, NULL, 10);

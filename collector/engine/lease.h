@@ -1,10 +1,9 @@
 /* lease.h: the owner of a partition of the stream, and the position to which it was read.
  *
- * A lease is a key that the engine forgets when it is not renewed for HK_LEASE_SECONDS. The
- * position is the sequence number of the last message whose effect is on
- * disk. Only the lease's owner writes it, and the write fails if another root has written it
- * meanwhile. Functions wait for the engine; errors are those of hk_engine_store, with the reason in
- * PROBLEM.
+ * A lease is a key that is over when it was not renewed for HK_LEASE_SECONDS. The position is the
+ * sequence number of the last message whose effect is on disk. Only the lease's owner writes it,
+ * and the write fails if another root has written it meanwhile. Functions wait for the engine;
+ * errors are those of hk_engine_store, with the reason in PROBLEM.
  */
 #ifndef HK_COLLECTOR_ENGINE_LEASE_H
 #define HK_COLLECTOR_ENGINE_LEASE_H

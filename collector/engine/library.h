@@ -73,6 +73,7 @@
 	X(kvEntry_ValueLen)                        \
 	X(kvEntry_ValueString)                     \
 	X(kvEntry_Revision)                        \
+	X(kvEntry_Created)                         \
 	X(kvEntry_Destroy)                         \
 	X(natsMsg_Create)                          \
 	X(natsMsg_Destroy)                         \

@@ -128,7 +128,7 @@ int hk_stream_setup(struct hk_engine *engine, struct hk_stream_plan *plan,
 		status = make_bucket(engine, plan, HK_SUBJECT_STATE, 0, &code);
 	}
 	if (status == NATS_OK) {
-		status = make_bucket(engine, plan, HK_SUBJECT_LEASES, HK_LEASE_SECONDS, &code);
+		status = make_bucket(engine, plan, HK_SUBJECT_LEASES, 0, &code);
 	}
 	if (status == NATS_OK) {
 		status = make_bucket(engine, plan, HK_SUBJECT_ANSWERS, HK_ANSWER_SECONDS, &code);
