@@ -55,8 +55,8 @@ class Options:
                 return
             expect_true(f"{where}: hookcli {rest[0]} is a command", rest[0] in self.commands)
             program += (rest[0],)
-        elif "keygen" in rest:
-            program += ("keygen",)
+        elif rest and rest[0] in ("keygen", "stream"):
+            program += (rest[0],)
         elif words[0] == "hookcli":
             program = ("hookcli",)
         known = self.of(*program)
