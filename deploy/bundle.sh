@@ -41,7 +41,7 @@ packages() {
 			*) dpkg-query -S "$file" 2>/dev/null || dpkg-query -S "${file#/usr}" ;;
 			esac
 		done | cut -d: -f1
-	printf '%s\n' libjs-dygraphs ncurses-base uthash-dev
+	printf '%s\n' libjs-dygraphs libnats-dev ncurses-base uthash-dev
 }
 packages >"$work/packages"
 sort -u "$work/packages" | while read -r package; do

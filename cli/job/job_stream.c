@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,27 @@ static void remove_made(void)
 	}
 }
 
+/* Starts a process that removes the directory when this one ends, however it does. */
+static int start_remover(void)
+{
+	int life[2];
+	if (pipe2(life, O_CLOEXEC) < 0) {
+		return -errno;
+	}
+	pid_t pid = fork();
+	if (pid == 0) {
+		char byte;
+		setsid(); /* not the terminal's signals */
+		close(life[1]);
+		while (read(life[0], &byte, 1) < 0 && errno == EINTR) {
+		}
+		remove_made();
+		_exit(0);
+	}
+	close(life[0]);
+	return pid < 0 ? -errno : 0; /* the other end stays open as long as this process lives */
+}
+
 static int make_directory(void)
 {
 	const char *base = getenv("TMPDIR");
@@ -54,7 +76,12 @@ static int make_directory(void)
 		*made = '\0';
 		return HK_EXIT_FAILED;
 	}
-	atexit(remove_made);
+	int r = start_remover();
+	if (r < 0) {
+		remove_made();
+		hk_error("cannot start a process: %s", strerror(-r));
+		return HK_EXIT_FAILED;
+	}
 	return HK_EXIT_DONE;
 }
 

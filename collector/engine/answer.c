@@ -52,7 +52,7 @@ int hk_answer_put(struct hk_engine *engine, const char *key, const void *bytes, 
 }
 
 int hk_answer_get(struct hk_engine *engine, const char *key, Hk__LeafJobReply **ret_answer,
-		  char problem[HK_ENGINE_PROBLEM_BYTES])
+		  uint64_t *ret_revision, char problem[HK_ENGINE_PROBLEM_BYTES])
 {
 	const struct hk_nats *nats = hk_engine_nats(engine);
 	kvStore *bucket = NULL;
@@ -60,6 +60,7 @@ int hk_answer_get(struct hk_engine *engine, const char *key, Hk__LeafJobReply **
 	ProtobufCMessage *message = NULL;
 	int r = 0;
 	*ret_answer = NULL;
+	*ret_revision = 0;
 	if (!hk_engine_connected(engine)) {
 		return -EAGAIN;
 	}
@@ -69,6 +70,7 @@ int hk_answer_get(struct hk_engine *engine, const char *key, Hk__LeafJobReply **
 		r = hk_message_unpack(&hk__leaf_job_reply__descriptor, nats->kvEntry_Value(entry),
 				      (size_t)nats->kvEntry_ValueLen(entry), &message);
 		*ret_answer = (Hk__LeafJobReply *)message;
+		*ret_revision = nats->kvEntry_Revision(entry);
 	} else if (status != NATS_NOT_FOUND) {
 		r = hk_engine_failed(engine, status, 0, problem);
 	}

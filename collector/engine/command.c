@@ -117,6 +117,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		take_word(state, options, argument);
 		return 0;
 	case ARGP_KEY_END:
+		if (options->url && strchr(options->url, '@')) {
+			argp_error(state, "no password belongs into a URL, which ps shows: "
+					  "--credentials names a file with it");
+		}
 		if (!options->url || !strstr(options->url, "nats://")) {
 			argp_error(state, "setup or status, and a URL such as "
 					  "nats://HOST[:4222][,HOST...], are needed");

@@ -403,6 +403,7 @@ struct published {
 	const char *subject, *id;
 	uint64_t number;      /* 0: none */
 	unsigned part, parts; /* from 1; 1 of 1: the whole */
+	uint64_t attempt;
 	const void *bytes;
 	size_t size;
 };
@@ -410,14 +411,15 @@ struct published {
 static natsStatus set_headers(const struct hk_nats *nats, natsMsg *sent,
 			      const struct published *message)
 {
-	char text[24];
+	char text[48];
 	natsStatus status = NATS_OK;
 	if (message->number) {
 		snprintf(text, sizeof(text), "%" PRIu64, message->number);
 		status = nats->natsMsgHeader_Set(sent, HK_SUBJECT_NUMBER, text);
 	}
 	if (status == NATS_OK && message->parts > 1) {
-		snprintf(text, sizeof(text), "%u/%u", message->part, message->parts);
+		snprintf(text, sizeof(text), "%u/%u %" PRIu64, message->part, message->parts,
+			 message->attempt);
 		status = nats->natsMsgHeader_Set(sent, HK_SUBJECT_PART, text);
 	}
 	return status;
@@ -447,7 +449,9 @@ static int publish(struct hk_engine *engine, const struct published *message,
 int hk_engine_store(struct hk_engine *engine, const struct hk_engine_message *message,
 		    char problem[HK_ENGINE_PROBLEM_BYTES])
 {
-	char id[HK_SUBJECT_BYTES + 16];
+	char id[HK_SUBJECT_BYTES + 40];
+	/* The parts of one attempt are taken together, whatever the engine has of others. */
+	uint64_t attempt = hk_clock_monotonic_ns();
 	if (!hk_engine_connected(engine)) {
 		return -EAGAIN;
 	}
@@ -466,11 +470,12 @@ int hk_engine_store(struct hk_engine *engine, const struct hk_engine_message *me
 		    .number = message->number,
 		    .part = part,
 		    .parts = parts,
+		    .attempt = attempt,
 		    .bytes = (const char *)message->bytes + at,
 		    .size = left < each ? left : each,
 		};
 		if (parts > 1) {
-			snprintf(id, sizeof(id), "%s.%u", message->id, part);
+			snprintf(id, sizeof(id), "%s.%" PRIu64 ".%u", message->id, attempt, part);
 			one.id = id;
 		}
 		/* A chunk that is not complete is none: the newest one is the one before it. */

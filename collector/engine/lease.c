@@ -116,6 +116,10 @@ static int read_lease(struct hk_engine *engine, unsigned partition, struct value
 	if (r < 0 || !ret_value->revision) {
 		return r;
 	}
+	if (!*ret_value->text) {
+		*ret_over = true; /* it was given back */
+		return 0;
+	}
 	r = tell_clock(engine, problem);
 	r = r < 0 ? r : read_key(engine, HK_SUBJECT_LEASES, KEY_CLOCK, &clock, problem);
 	*ret_over = r == 0 && clock.written_ns - ret_value->written_ns >= LEASE_NS;
@@ -134,9 +138,11 @@ static int take_position(struct hk_lease *lease, char problem[HK_ENGINE_PROBLEM_
 	for (int i = 0; r < 0 && i < TRIES; i++) {
 		r = read_key(lease->engine, HK_SUBJECT_STATE, key, &value, problem);
 		if (r == 0) {
-			lease->position = strtoull(value.text, NULL, 10);
+			char *rest;
+			lease->position = strtoull(value.text, &rest, 10);
+			lease->created = strtoll(rest, NULL, 10);
 			lease->position_revision = value.revision;
-			r = hk_lease_position(lease, lease->position, problem);
+			r = hk_lease_position(lease, lease->position, lease->created, problem);
 		}
 		if (r < 0) {
 			nanosleep(&pause, NULL);
@@ -201,14 +207,14 @@ int hk_lease_renew(struct hk_lease *lease, char problem[HK_ENGINE_PROBLEM_BYTES]
 	return r;
 }
 
-int hk_lease_position(struct hk_lease *lease, uint64_t position,
+int hk_lease_position(struct hk_lease *lease, uint64_t position, int64_t created,
 		      char problem[HK_ENGINE_PROBLEM_BYTES])
 {
-	char key[KEY_BYTES], text[KEY_BYTES];
+	char key[KEY_BYTES], text[2 * KEY_BYTES];
 	struct value value;
 	uint64_t own = lease->position_revision;
 	position_key(lease->partition, key);
-	snprintf(text, sizeof(text), "%" PRIu64, position);
+	snprintf(text, sizeof(text), "%" PRIu64 " %" PRId64, position, created);
 	int r = write_key(lease->engine, HK_SUBJECT_STATE, key, text, &lease->position_revision,
 			  problem);
 	if (r < 0) {
@@ -225,19 +231,17 @@ int hk_lease_position(struct hk_lease *lease, uint64_t position,
 		lease->position_revision = value.revision;
 	}
 	lease->position = position;
+	lease->created = created;
 	return 0;
 }
 
+/* An empty owner is none. A newer lease of another root stays. */
 void hk_lease_release(const struct hk_lease *lease)
 {
-	const struct hk_nats *nats = hk_engine_nats(lease->engine);
 	char key[KEY_BYTES], problem[HK_ENGINE_PROBLEM_BYTES];
-	kvStore *bucket = NULL;
+	uint64_t revision = lease->revision;
 	lease_key(lease->partition, key);
-	if (open_bucket(lease->engine, HK_SUBJECT_LEASES, &bucket, problem) == 0) {
-		nats->kvStore_Delete(bucket, key);
-		nats->kvStore_Destroy(bucket);
-	}
+	(void)write_key(lease->engine, HK_SUBJECT_LEASES, key, "", &revision, problem);
 }
 
 int hk_lease_look(struct hk_engine *engine, unsigned partition, char owner[HK_LEASE_OWNER_BYTES],

@@ -20,6 +20,7 @@ struct hk_lease {
 	uint64_t revision;	    /* of the lease */
 	uint64_t position_revision; /* 0: there is no position yet */
 	uint64_t position;
+	int64_t created; /* when the stream was made that the position is of; 0: no position */
 };
 
 /* Takes the lease of PARTITION for OWNER, and reads the position. Returns -EBUSY if another has it,
@@ -29,7 +30,7 @@ int hk_lease_take(struct hk_engine *engine, unsigned partition, const char *owne
 /* Returns -ESTALE if the lease is another's. */
 int hk_lease_renew(struct hk_lease *lease, char problem[HK_ENGINE_PROBLEM_BYTES]);
 /* Returns -ESTALE if another has written the position. */
-int hk_lease_position(struct hk_lease *lease, uint64_t position,
+int hk_lease_position(struct hk_lease *lease, uint64_t position, int64_t created,
 		      char problem[HK_ENGINE_PROBLEM_BYTES]);
 void hk_lease_release(const struct hk_lease *lease);
 

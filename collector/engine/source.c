@@ -40,6 +40,7 @@ struct hk_source {
 	uint64_t after;	   /* sequence of the last message that came */
 	uint64_t counted;  /* by the consumer, up to that message */
 	uint64_t heard_ns; /* monotonic */
+	int64_t created;   /* of the stream; 0: not known yet */
 	/* Guarded by the lock. */
 	pthread_mutex_t lock;
 	pthread_cond_t room;
@@ -94,7 +95,9 @@ static int check_stream(struct hk_source *source, char problem[HK_ENGINE_PROBLEM
 	if (r < 0) {
 		return r;
 	}
-	if (state.last < source->after) {
+	bool other = source->created != 0 && state.created != source->created;
+	source->created = state.created;
+	if (other || state.last < source->after) {
 		hk_warning("the stream was made again partition=%u read=%" PRIu64 " newest=%" PRIu64
 			   "; it is read from its beginning",
 			   source->partition, source->after, state.last);
@@ -144,12 +147,13 @@ static int subscribe(struct hk_source *source)
 	return 0;
 }
 
-/* Reads "2/3" into PART and PARTS; 1 of 1 without the header. */
+/* Reads "2/3 ATTEMPT" into PART, PARTS and ATTEMPT; 1 of 1 without the header. */
 static bool read_part(const struct hk_nats *nats, natsMsg *message, struct hk_source_message *view)
 {
 	const char *text = NULL;
 	char *rest;
 	view->part = view->parts = 1;
+	view->attempt = 0;
 	if (nats->natsMsgHeader_Get(message, HK_SUBJECT_PART, &text) != NATS_OK) {
 		return true;
 	}
@@ -157,6 +161,7 @@ static bool read_part(const struct hk_nats *nats, natsMsg *message, struct hk_so
 	unsigned long parts = *rest == '/' ? strtoul(rest + 1, &rest, 10) : 0;
 	view->part = (unsigned)part;
 	view->parts = (unsigned)parts;
+	view->attempt = *rest == ' ' ? strtoull(rest + 1, &rest, 10) : 0;
 	return !*rest && part >= 1 && part <= parts && parts <= UINT16_MAX;
 }
 
@@ -192,6 +197,7 @@ static bool take(struct hk_source *source, natsMsg *message)
 	item->view = (struct hk_source_message){
 	    .sequence = meta->Sequence.Stream,
 	    .pending = meta->NumPending,
+	    .created = source->created,
 	    .subject = nats->natsMsg_GetSubject(message),
 	    .bytes = nats->natsMsg_GetData(message),
 	    .size = (size_t)nats->natsMsg_GetDataLength(message),
@@ -264,7 +270,7 @@ static void *run(void *data)
 
 /* ---- for the collector's thread ---- */
 
-int hk_source_open(struct hk_engine *engine, unsigned partition, uint64_t after,
+int hk_source_open(struct hk_engine *engine, unsigned partition, uint64_t after, int64_t created,
 		   void (*wake)(void *context), void *context, struct hk_source **ret_source)
 {
 	struct hk_source *source = calloc(1, sizeof(*source));
@@ -275,6 +281,7 @@ int hk_source_open(struct hk_engine *engine, unsigned partition, uint64_t after,
 	source->nats = hk_engine_nats(engine);
 	source->partition = partition;
 	source->after = after;
+	source->created = created;
 	source->wake = wake;
 	source->context = context;
 	pthread_mutex_init(&source->lock, NULL);

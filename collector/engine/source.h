@@ -20,11 +20,14 @@ struct hk_source_message {
 	const void *bytes;
 	size_t size;
 	unsigned part, parts; /* 1 of 1: it is whole */
+	uint64_t attempt;     /* of the sender, at a request in parts */
+	int64_t created;      /* when the stream was made, ns since the Unix epoch */
 };
 
-/* Begins to read PARTITION behind AFTER. WAKE(CONTEXT) is called, on another thread, when a message
+/* Begins to read PARTITION behind AFTER of the stream that was made at CREATED, 0: not known; of
+ * another stream all. WAKE(CONTEXT) is called, on another thread, when a message
  * has come. ENGINE outlives the source. Returns 0 or -errno. */
-int hk_source_open(struct hk_engine *engine, unsigned partition, uint64_t after,
+int hk_source_open(struct hk_engine *engine, unsigned partition, uint64_t after, int64_t created,
 		   void (*wake)(void *context), void *context, struct hk_source **ret_source);
 /* Accepts NULL, returns NULL. */
 struct hk_source *hk_source_free(struct hk_source *source);

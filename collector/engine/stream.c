@@ -160,6 +160,7 @@ int hk_stream_state(struct hk_engine *engine, struct hk_stream_state *ret_state,
 	*ret_state = (struct hk_stream_state){
 	    .messages = info->State.Msgs,
 	    .bytes = info->State.Bytes,
+	    .created = info->Created,
 	    .first = info->State.FirstSeq,
 	    .last = info->State.LastSeq,
 	    .keep_bytes = info->Config->MaxBytes > 0 ? (uint64_t)info->Config->MaxBytes : 0,

@@ -26,6 +26,7 @@ int hk_stream_setup(struct hk_engine *engine, struct hk_stream_plan *plan,
 struct hk_stream_state {
 	uint64_t messages, bytes, first, last; /* first and last: sequence numbers */
 	uint64_t keep_bytes, keep_ns;	       /* 0: without */
+	int64_t created; /* ns since the Unix epoch; of two streams of one name they differ */
 	unsigned replicas;
 	char leader[64]; /* "" of a single server */
 };

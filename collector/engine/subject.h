@@ -25,7 +25,7 @@
 
 /* Headers of a message. */
 #define HK_SUBJECT_NUMBER "Hooktrace-Number" /* of a chunk */
-#define HK_SUBJECT_PART "Hooktrace-Part"     /* "2/3": a request in several messages */
+#define HK_SUBJECT_PART "Hooktrace-Part"     /* "2/3 ATTEMPT": a request in several messages */
 
 /* The partition of a node, of PARTITIONS. */
 unsigned hk_subject_partition(const uint8_t node[HK_NODE_ID_BYTES], unsigned partitions);

@@ -160,13 +160,6 @@ struct hk_answers *hk_answers_free(struct hk_answers *answers)
 	return NULL;
 }
 
-/* Whether ANSWER says more than that its report was taken. */
-static bool says_something(const Hk__LeafJobReply *answer)
-{
-	return answer->control_changes || answer->off || answer->n_rules || answer->ended ||
-	       answer->stacks || answer->error < 0;
-}
-
 /* Puts BYTES, taken over, in place of the answer of KEY, unless it is the same. */
 static int replace(struct hk_answers *answers, const char *key, uint8_t *bytes, size_t size)
 {
@@ -200,17 +193,10 @@ int hk_answers_give(struct hk_answers *answers, const uint8_t node[HK_NODE_ID_BY
 		    const Hk__LeafJobReply *answer)
 {
 	char key[HK_ANSWER_KEY_BYTES];
-	struct answer *known;
 	uint8_t *bytes;
 	size_t size;
 	Hk__LeafJobReply sent = *answer;
 	hk_answer_key(node, answer->key, answer->opened_unix_ns, key);
-	pthread_mutex_lock(&answers->lock);
-	HASH_FIND_STR(answers->all, key, known);
-	pthread_mutex_unlock(&answers->lock);
-	if (!known && !says_something(answer)) {
-		return 0;
-	}
 	sent.saved = false; /* the engine has it: that is for the leaf to say */
 	int r = hk_message_pack(&sent.base, &bytes, &size);
 	if (r < 0) {

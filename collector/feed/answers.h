@@ -1,7 +1,8 @@
 /* answers.h: what this root says about jobs, sent to the leaves of its partition.
  *
- * Only what is new is sent: changed levels, the job's end, stacks that are wanted, a state that is
- * wanted whole. A thread sends; the rest is for one thread.
+ * Only what is new is sent: the first answer, which replaces that of an earlier root, changed
+ * levels, the job's end, stacks that are wanted, a state that is wanted whole. A thread sends; the
+ * rest is for one thread.
  */
 #ifndef HK_COLLECTOR_FEED_ANSWERS_H
 #define HK_COLLECTOR_FEED_ANSWERS_H

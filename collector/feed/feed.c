@@ -16,21 +16,16 @@
 #include "collector/engine/source.h"
 #include "collector/engine/stream.h"
 #include "collector/feed/answers.h"
-#include "collector/feed/assembly.h"
 #include "collector/feed/closed_jobs.h"
+#include "collector/feed/taking.h"
 #include "collector/feed/tenure.h"
-#include "collector/job/disk_reserve.h"
 #include "collector/lifecycle/job_close.h"
 #include "collector/lifecycle/job_list.h"
 #include "collector/lifecycle/job_save.h"
-#include "collector/link/chunk_intake.h"
-#include "collector/link/gather.h"
-#include "collector/link/intake.h"
 #include "collector/link/peers.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "wire/access.h"
-#include "wire/message.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define TURN_NS (SECOND_NS / 50) /* longest work before other descriptors are looked at */
@@ -39,26 +34,25 @@
 #define SAVE_MAX_NS (10 * SECOND_NS)
 #define HOLD_NS SECOND_NS /* pause before a message is tried again that there was no room for */
 #define FIRST_WAIT_MS 10000u
-/* A sender tries again for far less, and then begins with part 1. */
-#define PARTS_NS (600 * SECOND_NS)
+/* A sender stores all parts within far less, or begins again. */
+#define PARTS_NS (180 * SECOND_NS)
 #define CLOSING_NS (4 * SECOND_NS) /* longest try to close a replayed job */
 
 struct hk_feed {
 	struct hk_engine *engine;
 	struct hk_tenure *tenure;
 	struct hk_source *source;
-	struct hk_answers *answers;
 	unsigned partition;
 	int event_fd, store_fd;
-	struct hk_assemblies assemblies;
+	struct hk_taking taking;
 	struct hk_closed_jobs closed;
 	uint64_t handled;	  /* sequence number of the last message taken in */
 	uint64_t pending;	  /* messages behind it when it came */
 	uint64_t due_ns, save_ns; /* monotonic */
-	uint64_t damaged, unknown;
-	const char *replay;  /* key of the only job; NULL: all, and the partition is ours */
-	uint64_t replay_end; /* sequence number of the last message to be taken in */
-	uint64_t end_ns;     /* monotonic: when it was; 0: not yet */
+	int64_t created;	  /* of the stream */
+	const char *replay;	  /* key of the only job; NULL: all, and the partition is ours */
+	uint64_t replay_end;	  /* sequence number of the last message to be taken in */
+	uint64_t end_ns;	  /* monotonic: when it was; 0: not yet */
 	bool done;
 	int held_error; /* why the oldest message waits; 0: none does */
 	char problem[HK_ENGINE_PROBLEM_BYTES];
@@ -118,7 +112,7 @@ int hk_feed_open(struct hk_collector *collector, struct hk_feed **ret_feed,
 		return -ENOMEM;
 	}
 	feed->partition = collector->options.partition;
-	feed->replay = collector->options.replay;
+	feed->replay = feed->taking.replay = collector->options.replay;
 	feed->store_fd = -1;
 	feed->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	int r = feed->event_fd < 0 ? -errno : open_engine(&collector->options, feed);
@@ -127,7 +121,9 @@ int hk_feed_open(struct hk_collector *collector, struct hk_feed **ret_feed,
 		hk_feed_free(collector, feed);
 		return r;
 	}
-	feed->handled = feed->replay ? 0 : hk_tenure_position(feed->tenure);
+	if (!feed->replay) {
+		feed->handled = hk_tenure_begin(feed->tenure, &feed->created);
+	}
 	*ret_feed = feed;
 	return 0;
 }
@@ -161,10 +157,11 @@ int hk_feed_start(struct hk_collector *collector, struct hk_feed *feed)
 	hk_job_observe(collector, observe);
 	feed->save_ns = hk_clock_monotonic_ns() + SAVE_NS;
 	hk_info("partition taken number=%u from=%" PRIu64, feed->partition, feed->handled);
-	int r = feed->replay ? find_end(feed) : hk_answers_open(feed->engine, &feed->answers);
+	int r =
+	    feed->replay ? find_end(feed) : hk_answers_open(feed->engine, &feed->taking.answers);
 	return r < 0 ? r
-		     : hk_source_open(feed->engine, feed->partition, feed->handled, wake, feed,
-				      &feed->source);
+		     : hk_source_open(feed->engine, feed->partition, feed->handled, feed->created,
+				      wake, feed, &feed->source);
 }
 
 /* A job that is only read has no tenure, and its files are for one reader. */
@@ -174,114 +171,6 @@ static bool holds(const struct hk_feed *feed)
 }
 
 /* ---- messages ---- */
-
-/* Leaves only the replayed job in REPORT. */
-static void choose_job(const struct hk_feed *feed, Hk__LeafReport *report)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < report->n_jobs; i++) {
-		Hk__LeafJob *job = report->jobs[i];
-		bool wanted = job->job && (strcmp(job->job->key, feed->replay) == 0 ||
-					   strcmp(job->job->name, feed->replay) == 0);
-		if (wanted) {
-			report->jobs[kept++] = job;
-		} else {
-			hk__leaf_job__free_unpacked(job, NULL);
-		}
-	}
-	report->n_jobs = kept;
-}
-
-/* Whether what failed with ERROR would fail again. */
-static bool makes_no_sense(int error)
-{
-	return error == -EBADMSG || error == -EINVAL || error == -EMSGSIZE;
-}
-
-static int take_report(struct hk_collector *collector, struct hk_feed *feed, Hk__LeafReport *report)
-{
-	static const struct hk_intake_client client = {.user = "", .in_order = true};
-	struct hk_intake_reply reply = {.parts = NULL};
-	if (feed->replay) {
-		choose_job(feed, report);
-	}
-	int r = hk_intake_report(collector, &client, report, &reply);
-	for (size_t i = 0; r == 0 && i < reply.message.n_jobs; i++) {
-		const Hk__LeafJobReply *job = reply.message.jobs[i];
-		if (!feed->replay &&
-		    hk_answers_give(feed->answers, report->node->id.data, job) < 0) {
-			hk_debug("no answer for a leaf job=%s", job->key);
-		}
-		if (makes_no_sense(job->error) || job->error == -ESTALE) {
-			hk_warning("report not taken job=%s error=%s", job->key,
-				   strerror(-job->error));
-		} else {
-			r = job->error;
-		}
-	}
-	hk_intake_reply_fini(&reply);
-	return r;
-}
-
-/* A chunk whose predecessor was removed from the stream comes without it. */
-static int take_chunk(struct hk_collector *collector, struct hk_feed *feed, Hk__ChunkPut *put)
-{
-	uint64_t last;
-	int r = hk_chunk_intake_put(collector, "", put, &last);
-	if (r == 0) {
-		put->gap = true;
-		r = hk_chunk_intake_put(collector, "", put, &last);
-	}
-	/* A job that is closed has them all, or was removed. */
-	feed->unknown += r == -ENOENT;
-	return r == -ENOENT ? 0 : r;
-}
-
-static int take_request(struct hk_collector *collector, struct hk_feed *feed, const void *bytes,
-			size_t size)
-{
-	ProtobufCMessage *message = NULL;
-	int r = hk_message_unpack(&hk__request__descriptor, bytes, size, &message);
-	if (r < 0) {
-		return r;
-	}
-	Hk__Request *request = (Hk__Request *)message;
-	r = -EBADMSG;
-	if (request->what_case == HK__REQUEST__WHAT_REPORT) {
-		r = take_report(collector, feed, request->report);
-	} else if (request->what_case == HK__REQUEST__WHAT_CHUNK) {
-		r = take_chunk(collector, feed, request->chunk);
-	} else if (request->what_case == HK__REQUEST__WHAT_STACKS_PUT) {
-		/* Stacks that come too late are dropped. */
-		(void)hk_gather_put(collector, "", request->stacks_put);
-		r = 0;
-	}
-	hk__request__free_unpacked(request, NULL);
-	return r;
-}
-
-/* Takes MESSAGE in. Returns 0, or -errno if it must come again. */
-static int take_message(struct hk_collector *collector, struct hk_feed *feed,
-			const struct hk_source_message *message, uint64_t now_ns)
-{
-	uint8_t *whole = NULL;
-	size_t size = message->size;
-	int r = 1;
-	if (message->parts > 1) {
-		r = hk_assembly_add(&feed->assemblies, message, now_ns, &whole, &size);
-	}
-	if (r > 0) {
-		r = take_request(collector, feed, whole ? whole : message->bytes, size);
-	}
-	free(whole);
-	if (makes_no_sense(r)) {
-		feed->damaged++;
-		hk_warning("a message of the stream makes no sense sequence=%" PRIu64 " subject=%s",
-			   message->sequence, message->subject);
-		r = 0;
-	}
-	return r;
-}
 
 static void hold(struct hk_feed *feed, int error, uint64_t now_ns)
 {
@@ -293,18 +182,31 @@ static void hold(struct hk_feed *feed, int error, uint64_t now_ns)
 	feed->due_ns = now_ns + HOLD_NS;
 }
 
+/* A stream that was made again counts from 1. */
+static void see_stream(struct hk_collector *collector, struct hk_feed *feed, int64_t created)
+{
+	struct hk_job *job;
+	if (feed->created != 0 && feed->created != created) {
+		DL_FOREACH (collector->jobs, job) {
+			job->state->arrivals_sequence = 0;
+		}
+	}
+	feed->created = created;
+}
+
 /* Takes in what has come, for a turn. */
 static void take_messages(struct hk_collector *collector, struct hk_feed *feed, uint64_t now_ns)
 {
 	struct hk_source_message message;
 	uint64_t at = now_ns;
 	while (at - now_ns < TURN_NS && holds(feed) && hk_source_next(feed->source, &message)) {
-		int r = take_message(collector, feed, &message, now_ns);
+		int r = hk_taking_take(&feed->taking, collector, &message, now_ns);
 		if (r < 0) {
 			hold(feed, r, now_ns);
 			return;
 		}
 		feed->held_error = 0;
+		see_stream(collector, feed, message.created);
 		feed->handled = message.sequence;
 		feed->pending = message.pending;
 		if (message.pending == 0) {
@@ -332,16 +234,19 @@ static void tell_problem(struct hk_feed *feed)
 /* Saves all jobs. Then what was taken in is on disk soon. */
 static void save(struct hk_collector *collector, struct hk_feed *feed)
 {
-	uint64_t oldest = hk_assembly_oldest(&feed->assemblies);
+	uint64_t oldest = hk_assembly_oldest(&feed->taking.assemblies);
 	uint64_t reached = oldest <= feed->handled ? oldest - 1 : feed->handled;
 	struct hk_job *job;
 	int r = 0;
 	DL_FOREACH (collector->jobs, job) {
 		int saved = job->state->closed ? 0 : hk_job_save(collector, job);
-		r = r < 0 ? r : saved;
+		/* A directory that was removed has nothing to be saved. */
+		bool removed = saved < 0 && access(job->state->directory, F_OK) < 0 &&
+			       errno == ENOENT && access(collector->store, F_OK) == 0;
+		r = r < 0 || removed ? r : saved;
 	}
 	if (r == 0 && !feed->replay && reached != hk_tenure_position(feed->tenure)) {
-		hk_tenure_reach(feed->tenure, reached, feed->store_fd);
+		hk_tenure_reach(feed->tenure, reached, feed->created, feed->store_fd);
 	}
 }
 
@@ -368,6 +273,19 @@ static void see_end(struct hk_collector *collector, struct hk_feed *feed, uint64
 	}
 }
 
+/* While messages wait, nodes and jobs that say nothing are not silent: what they say is there. */
+static void keep_alive(struct hk_collector *collector, const struct hk_feed *feed, uint64_t now_ns)
+{
+	struct hk_job *job;
+	if (feed->held_error == 0 && feed->pending == 0 && !*feed->problem) {
+		return;
+	}
+	hk_peers_hear(collector, now_ns);
+	DL_FOREACH (collector->jobs, job) {
+		job->alive_ns = job->state->closed ? job->alive_ns : now_ns;
+	}
+}
+
 bool hk_feed_is_done(const struct hk_feed *feed)
 {
 	return feed->done;
@@ -375,18 +293,22 @@ bool hk_feed_is_done(const struct hk_feed *feed)
 
 int hk_feed_run(struct hk_collector *collector, struct hk_feed *feed, uint64_t now_ns)
 {
-	uint64_t count;
+	uint64_t count = 0;
 	(void)!read(feed->event_fd, &count, sizeof(count));
 	if (!holds(feed)) {
+		hk_warning("partition=%u may be another root's: nothing more is written",
+			   feed->partition);
 		return -ESTALE;
 	}
 	see_end(collector, feed, now_ns);
-	if (now_ns >= feed->due_ns || count) {
+	keep_alive(collector, feed, now_ns);
+	if (now_ns >= feed->due_ns || (count && feed->held_error == 0)) {
 		take_messages(collector, feed, now_ns);
 	}
 	if (now_ns >= feed->save_ns) {
 		tell_problem(feed);
-		hk_assembly_expire(&feed->assemblies, now_ns > PARTS_NS ? now_ns - PARTS_NS : 0);
+		hk_assembly_expire(&feed->taking.assemblies,
+				   now_ns > PARTS_NS ? now_ns - PARTS_NS : 0);
 		save(collector, feed);
 		uint64_t end = hk_clock_monotonic_ns(), wait = (end - now_ns) * SAVE_SPACING;
 		wait = wait < SAVE_NS ? SAVE_NS : wait;
@@ -403,14 +325,14 @@ struct hk_feed *hk_feed_free(struct hk_collector *collector, struct hk_feed *fee
 	if (!feed) {
 		return NULL;
 	}
-	hk_answers_free(feed->answers);
+	hk_answers_free(feed->taking.answers);
 	hk_source_free(feed->source);
 	if (feed->source && !feed->replay && hk_tenure_holds(feed->tenure)) {
 		save(collector, feed);
 	}
 	hk_tenure_free(feed->tenure);
 	hk_engine_free(feed->engine);
-	hk_assembly_free_all(&feed->assemblies);
+	hk_assembly_free_all(&feed->taking.assemblies);
 	hk_closed_jobs_free(&feed->closed);
 	if (feed->store_fd >= 0) {
 		close(feed->store_fd);

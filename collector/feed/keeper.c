@@ -32,6 +32,7 @@
 #define FIRST_WAIT_MS 10000u
 #define ROOTS ".roots"
 #define LINK_BYTES 64
+#define READERS 4u /* of a replay, at one time */
 
 struct partition {
 	pid_t pid;	  /* 0: no process here reads it */
@@ -59,6 +60,15 @@ static void link_name(const struct keeper *keeper, unsigned number, char name[LI
 {
 	snprintf(name, LINK_BYTES, "job-partition-%u-%llx", number,
 		 (unsigned long long)keeper->store_number);
+}
+
+static void remove_link(const struct keeper *keeper, unsigned number)
+{
+	char name[LINK_BYTES];
+	if (keeper->links >= 0) {
+		link_name(keeper, number, name);
+		(void)unlinkat(keeper->links, name, 0);
+	}
 }
 
 /* Makes the run directory of partition NUMBER, which its process finds in its environment. */
@@ -98,6 +108,11 @@ static void become_reader(const struct keeper *keeper, unsigned number, pid_t pa
 	argv[count + 1] = text;
 	pthread_sigmask(SIG_UNBLOCK, &keeper->signals, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	/* The connection is the keeper's. */
+	close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+	if (keeper->options->ready_fd >= 0) {
+		fcntl(keeper->options->ready_fd, F_SETFD, 0);
+	}
 	if (getppid() != parent) {
 		_exit(1); /* the keeper is dead already */
 	}
@@ -135,6 +150,7 @@ static void collect(struct keeper *keeper, uint64_t now_ns)
 			}
 			partition->pid = 0;
 			partition->free_ns = 0;
+			remove_link(keeper, i);
 			partition->not_before_ns = now_ns + AGAIN_NS;
 		}
 	}
@@ -252,6 +268,12 @@ static int learn_partitions(struct keeper *keeper)
 		}
 	}
 	keeper->told = false;
+	if (keeper->count > 1 && (keeper->options->http || keeper->options->listen)) {
+		hk_error("each of %u partitions is read by a process of its own: --http and "
+			 "--listen have one address for all",
+			 keeper->count);
+		return -EINVAL;
+	}
 	keeper->partitions = calloc(keeper->count, sizeof(*keeper->partitions));
 	if (!keeper->partitions) {
 		return -ENOMEM;
@@ -295,33 +317,26 @@ static void end_all(struct keeper *keeper)
 	}
 }
 
-static void remove_links(const struct keeper *keeper)
+static bool await_reader(struct partition *partition)
 {
-	char name[LINK_BYTES];
-	for (unsigned i = 0; keeper->links >= 0 && i < keeper->count; i++) {
-		link_name(keeper, i, name);
-		(void)unlinkat(keeper->links, name, 0);
+	int status = 0;
+	while (partition->pid > 0 && waitpid(partition->pid, &status, 0) < 0 && errno == EINTR) {
 	}
-	if (keeper->links >= 0) {
-		close(keeper->links);
-	}
+	return partition->pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Reads the partitions for --replay, once. Returns whether all could be read. */
+/* Reads the partitions for --replay, some at a time. Returns whether all could be read. */
 static bool replay(struct keeper *keeper)
 {
 	bool good = true;
 	pthread_sigmask(SIG_UNBLOCK, &keeper->signals, NULL);
-	for (unsigned i = 0; i < keeper->count; i++) {
-		begin(keeper, i, 0);
-		good &= keeper->partitions[i].pid > 0;
-	}
-	for (unsigned i = 0; i < keeper->count; i++) {
-		int status = 0;
-		pid_t pid = keeper->partitions[i].pid;
-		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+	for (unsigned i = 0; i < keeper->count + READERS; i++) {
+		if (i >= READERS) {
+			good &= await_reader(&keeper->partitions[i - READERS]);
 		}
-		good &= pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+		if (i < keeper->count) {
+			begin(keeper, i, 0);
+		}
 	}
 	return good;
 }
@@ -351,7 +366,9 @@ int hk_keeper_run(const struct hk_collector_options *options, char **argv)
 		end_all(&keeper);
 	}
 	hk_engine_free(keeper.engine);
-	remove_links(&keeper);
+	if (keeper.links >= 0) {
+		close(keeper.links);
+	}
 	free(keeper.partitions);
 	return r < 0 ? 1 : 0;
 }

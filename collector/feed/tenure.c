@@ -17,17 +17,25 @@
 #define HOLD_NS (HK_LEASE_SECONDS * SECOND_NS * 8 / 10)
 #define AGAIN_NS (SECOND_NS / 2)
 
+/* A position, and the stream that it is of. */
+struct point {
+	uint64_t sequence;
+	int64_t created;
+};
+
 struct hk_tenure {
-	struct hk_lease lease; /* the thread's own, once it runs */
+	struct hk_lease lease; /* the first thread's own, once it runs */
+	struct point begin;
 	void (*wake)(void *context);
 	void *context;
-	pthread_t thread;
+	pthread_t renewing, syncing;
+	bool renews, syncs; /* the threads have begun */
 	pthread_mutex_t lock;
 	pthread_cond_t told;
 	/* Guarded by the lock. */
 	bool ending, over;
-	uint64_t until_ns;		 /* by now() */
-	uint64_t wanted, tried, written; /* positions; one that fails comes again with the next */
+	uint64_t until_ns;			     /* by now() */
+	struct point wanted, synced, tried, written; /* one that fails comes again with the next */
 	int store_fd;
 };
 
@@ -44,6 +52,7 @@ static void end(struct hk_tenure *tenure, const char *why)
 	pthread_mutex_lock(&tenure->lock);
 	bool first = !tenure->over;
 	tenure->over = true;
+	pthread_cond_broadcast(&tenure->told);
 	pthread_mutex_unlock(&tenure->lock);
 	if (first) {
 		hk_warning("partition lost number=%u why=%s", tenure->lease.partition, why);
@@ -69,19 +78,21 @@ static uint64_t renew(struct hk_tenure *tenure)
 	return begin + RENEW_NS;
 }
 
-/* Writes the position that is wanted, once the disk has what it stands for. */
+static bool same(struct point a, struct point b)
+{
+	return a.sequence == b.sequence && a.created == b.created;
+}
+
+/* Writes the position that the disk has. */
 static void write_position(struct hk_tenure *tenure)
 {
 	char problem[HK_ENGINE_PROBLEM_BYTES] = "";
 	pthread_mutex_lock(&tenure->lock);
-	uint64_t wanted = tenure->tried = tenure->wanted;
-	int fd = tenure->store_fd;
+	struct point point = tenure->tried = tenure->synced;
 	pthread_mutex_unlock(&tenure->lock);
-	if (syncfs(fd) < 0) {
-		hk_warning("what was stored is not on disk error=%s", strerror(errno));
-		return;
-	}
-	int r = hk_lease_position(&tenure->lease, wanted, problem);
+	int r = hk_tenure_holds(tenure)
+		    ? hk_lease_position(&tenure->lease, point.sequence, point.created, problem)
+		    : -EAGAIN;
 	if (r == -ESTALE) {
 		end(tenure, problem);
 	}
@@ -89,9 +100,38 @@ static void write_position(struct hk_tenure *tenure)
 		return;
 	}
 	pthread_mutex_lock(&tenure->lock);
-	tenure->written = wanted;
+	tenure->written = point;
 	pthread_mutex_unlock(&tenure->lock);
 	tenure->wake(tenure->context);
+}
+
+/* Waits for the disk, which may take long while others write. */
+static void *sync_all(void *data)
+{
+	struct hk_tenure *tenure = data;
+	pthread_mutex_lock(&tenure->lock);
+	while (!tenure->ending && !tenure->over) {
+		if (same(tenure->wanted, tenure->synced)) {
+			pthread_cond_wait(&tenure->told, &tenure->lock);
+			continue;
+		}
+		struct point point = tenure->wanted;
+		int fd = tenure->store_fd;
+		pthread_mutex_unlock(&tenure->lock);
+		bool good = syncfs(fd) == 0;
+		if (!good) {
+			hk_warning("what was stored is not on disk error=%s", strerror(errno));
+		}
+		pthread_mutex_lock(&tenure->lock);
+		if (good) {
+			tenure->synced = point;
+			pthread_cond_broadcast(&tenure->told);
+		} else if (same(tenure->wanted, point)) {
+			pthread_cond_wait(&tenure->told, &tenure->lock);
+		}
+	}
+	pthread_mutex_unlock(&tenure->lock);
+	return NULL;
 }
 
 /* Waits until DUE, the end, or a new position. The lock is held. */
@@ -114,7 +154,7 @@ static void *run(void *data)
 	uint64_t due = now() + RENEW_NS;
 	pthread_mutex_lock(&tenure->lock);
 	while (!tenure->ending && !tenure->over) {
-		bool writes = tenure->wanted != tenure->tried;
+		bool writes = !same(tenure->synced, tenure->tried);
 		uint64_t at = now();
 		bool late = at >= tenure->until_ns;
 		pthread_mutex_unlock(&tenure->lock);
@@ -127,7 +167,7 @@ static void *run(void *data)
 			write_position(tenure);
 		}
 		pthread_mutex_lock(&tenure->lock);
-		if (tenure->wanted == tenure->tried) {
+		if (same(tenure->synced, tenure->tried)) {
 			wait_until(tenure, due);
 		}
 	}
@@ -152,7 +192,8 @@ int hk_tenure_open(struct hk_engine *engine, unsigned partition, const char *own
 	tenure->wake = wake;
 	tenure->context = context;
 	tenure->until_ns = begin + HOLD_NS;
-	tenure->wanted = tenure->tried = tenure->written = tenure->lease.position;
+	tenure->begin = (struct point){tenure->lease.position, tenure->lease.created};
+	tenure->wanted = tenure->synced = tenure->tried = tenure->written = tenure->begin;
 	tenure->store_fd = -1;
 	pthread_mutex_init(&tenure->lock, NULL);
 	pthread_condattr_t monotonic;
@@ -160,16 +201,30 @@ int hk_tenure_open(struct hk_engine *engine, unsigned partition, const char *own
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&tenure->told, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	r = -pthread_create(&tenure->thread, NULL, run, tenure);
+	r = -pthread_create(&tenure->renewing, NULL, run, tenure);
+	tenure->renews = r == 0;
+	r = r < 0 ? r : -pthread_create(&tenure->syncing, NULL, sync_all, tenure);
+	tenure->syncs = tenure->renews && r == 0;
 	if (r < 0) {
-		hk_lease_release(&tenure->lease);
-		pthread_cond_destroy(&tenure->told);
-		pthread_mutex_destroy(&tenure->lock);
-		free(tenure);
+		hk_tenure_free(tenure);
 		return r;
 	}
 	*ret_tenure = tenure;
 	return 0;
+}
+
+/* Writes what was reached last. The disk may take longer than the lease lasts. */
+static void finish(struct hk_tenure *tenure)
+{
+	if (!same(tenure->wanted, tenure->synced) && syncfs(tenure->store_fd) == 0) {
+		tenure->synced = tenure->wanted;
+	}
+	if (hk_tenure_holds(tenure) && !same(tenure->synced, tenure->written)) {
+		write_position(tenure);
+	}
+	if (hk_tenure_holds(tenure)) {
+		hk_lease_release(&tenure->lease);
+	}
 }
 
 struct hk_tenure *hk_tenure_free(struct hk_tenure *tenure)
@@ -181,13 +236,13 @@ struct hk_tenure *hk_tenure_free(struct hk_tenure *tenure)
 	tenure->ending = true;
 	pthread_cond_broadcast(&tenure->told);
 	pthread_mutex_unlock(&tenure->lock);
-	pthread_join(tenure->thread, NULL);
-	if (hk_tenure_holds(tenure)) {
-		if (tenure->wanted != tenure->written) {
-			write_position(tenure);
-		}
-		hk_lease_release(&tenure->lease);
+	if (tenure->renews) {
+		pthread_join(tenure->renewing, NULL);
 	}
+	if (tenure->syncs) {
+		pthread_join(tenure->syncing, NULL);
+	}
+	finish(tenure);
 	pthread_cond_destroy(&tenure->told);
 	pthread_mutex_destroy(&tenure->lock);
 	free(tenure);
@@ -202,10 +257,16 @@ bool hk_tenure_holds(struct hk_tenure *tenure)
 	return holds;
 }
 
-void hk_tenure_reach(struct hk_tenure *tenure, uint64_t sequence, int store_fd)
+uint64_t hk_tenure_begin(const struct hk_tenure *tenure, int64_t *ret_created)
+{
+	*ret_created = tenure->begin.created;
+	return tenure->begin.sequence;
+}
+
+void hk_tenure_reach(struct hk_tenure *tenure, uint64_t sequence, int64_t created, int store_fd)
 {
 	pthread_mutex_lock(&tenure->lock);
-	tenure->wanted = sequence;
+	tenure->wanted = (struct point){sequence, created};
 	tenure->store_fd = store_fd;
 	pthread_cond_broadcast(&tenure->told);
 	pthread_mutex_unlock(&tenure->lock);
@@ -214,7 +275,7 @@ void hk_tenure_reach(struct hk_tenure *tenure, uint64_t sequence, int store_fd)
 uint64_t hk_tenure_position(struct hk_tenure *tenure)
 {
 	pthread_mutex_lock(&tenure->lock);
-	uint64_t written = tenure->written;
+	uint64_t written = tenure->written.sequence;
 	pthread_mutex_unlock(&tenure->lock);
 	return written;
 }

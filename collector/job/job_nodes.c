@@ -44,7 +44,7 @@ static int set_bytes(ProtobufCBinaryData *to, const ProtobufCBinaryData *from)
 static int node_add(Hk__Job *state, const Hk__Node *from, Hk__Node **ret_node)
 {
 	if (state->n_nodes >= NODES_MAX) {
-		return -ENOSPC;
+		return -EOVERFLOW;
 	}
 	Hk__Node **list = realloc(state->nodes, (state->n_nodes + 1) * sizeof(Hk__Node *));
 	if (!list) {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -332,6 +333,25 @@ int hk_nodedir_beat(const char *directory)
 	return utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
+/* Whether job.json of a part that is touched still says that the part is open. Reading the whole
+ * job to learn that takes long where it has many ranks. */
+static bool some_open(const char *run, const struct hk_nodes *nodes)
+{
+	bool any = false;
+	for (size_t i = 0; i < nodes->count && !any; i++) {
+		char path[PATH_MAX];
+		int length =
+		    snprintf(path, sizeof(path), "%s/%s/job.json", run, nodes->parts[i].name);
+		json_t *part = nodes->parts[i].fresh && length < PATH_MAX
+				   ? json_load_file(path, 0, NULL)
+				   : NULL;
+		const char *state = json_string_value(json_object_get(part, "state"));
+		any = state && strcmp(state, "running") == 0;
+		json_decref(part);
+	}
+	return any;
+}
+
 int hk_nodedir_report(const char *directory)
 {
 	char run[PATH_MAX];
@@ -346,6 +366,10 @@ int hk_nodedir_report(const char *directory)
 	int r = hk_nodes_find(run, &nodes);
 	if (r < 0) {
 		return r;
+	}
+	if (some_open(run, &nodes)) {
+		hk_nodes_fini(&nodes);
+		return 0;
 	}
 	r = hk_nodes_load(run, &nodes, &whole);
 	if (r == 0) {

@@ -341,7 +341,11 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_clien
 			return r;
 		}
 	}
-	take_arrivals(collector, job, report->node, part);
+	/* Their sums are saved with this number: what is in them already is not added again. */
+	if (client->sequence == 0 || client->sequence > job->state->arrivals_sequence) {
+		take_arrivals(collector, job, report->node, part);
+		job->state->arrivals_sequence = client->sequence;
+	}
 	if (node->complete != part->complete) {
 		node->complete = part->complete;
 		job->changed = true;
@@ -410,7 +414,7 @@ int hk_intake_report(struct hk_collector *collector, const struct hk_intake_clie
 		return r;
 	}
 	bool late =
-	    !client->in_order && report->epoch == peer->epoch && report->number <= peer->number;
+	    client->sequence == 0 && report->epoch == peer->epoch && report->number <= peer->number;
 	hk_peers_record_report(peer, report, client->user, reply->message.now_unix_ns);
 	if (late) {
 		return 0; /* or it has come for the second time */

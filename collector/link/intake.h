@@ -7,7 +7,6 @@
 #ifndef HK_COLLECTOR_LINK_INTAKE_H
 #define HK_COLLECTOR_LINK_INTAKE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "collector/server/quota.h"
@@ -29,7 +28,8 @@ struct hk_intake_client {
 	const char *user;	    /* whose jobs these are; "": of no user in particular */
 	struct hk_account *account; /* that pays for what is kept; NULL: without limits */
 	struct hk_quota *quota;	    /* of that account */
-	bool in_order;		    /* reports come in order, and one that comes again is wanted */
+	uint64_t
+	    sequence; /* of a report that is read in order, and may be read again; 0: it is none */
 };
 
 /* Takes REPORT; the messages of its processes become the job's. Returns 0, -EINVAL if it is

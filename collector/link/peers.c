@@ -58,7 +58,8 @@ int hk_peers_take(struct hk_collector *collector, const Hk__Node *node,
 			return -EDQUOT;
 		}
 		if (HASH_COUNT(collector->peers) >= PEERS_MAX &&
-		    !make_room(collector, NULL, HK_PEERS_LOST_NS)) {
+		    /* What a stream has may be of days ago. */
+		    !make_room(collector, NULL, collector->feed ? 0 : HK_PEERS_LOST_NS)) {
 			return -ENOSPC;
 		}
 		peer = calloc(1, sizeof(*peer));
@@ -86,6 +87,14 @@ void hk_peers_free_all(struct hk_collector *collector)
 static uint64_t clock_bound(const Hk__ClockMap *map)
 {
 	return map && map->n_bound_ns > 0 ? map->bound_ns[map->n_bound_ns - 1] : 0;
+}
+
+void hk_peers_hear(struct hk_collector *collector, uint64_t now_ns)
+{
+	struct hk_peer *peer, *next;
+	HASH_ITER (hh, collector->peers, peer, next) {
+		peer->seen_ns = now_ns;
+	}
 }
 
 void hk_peers_record_report(struct hk_peer *peer, const Hk__LeafReport *report, const char *user,

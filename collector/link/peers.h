@@ -39,6 +39,8 @@ struct hk_peer {
  * this account, or -ENOMEM. */
 int hk_peers_take(struct hk_collector *collector, const Hk__Node *node,
 		  const struct hk_account *account, struct hk_peer **ret_peer);
+/* All leaves count as heard at NOW_NS: what they say waits to be read. */
+void hk_peers_hear(struct hk_collector *collector, uint64_t now_ns);
 /* PEER reports at NOW, for USER. */
 void hk_peers_record_report(struct hk_peer *peer, const Hk__LeafReport *report, const char *user,
 			    uint64_t now_unix_ns);

@@ -60,8 +60,20 @@ static int take_http(struct hk_collector_options *options, const char *value)
 	return *end || port > UINT16_MAX ? -EINVAL : 0;
 }
 
+/* Ends the program if URL is that of a stream engine with a password in it, which ps shows. */
+static void refuse_password(const char *name, const char *url)
+{
+	if (strstr(url, "nats://") && strchr(url, '@')) {
+		hk_error("--%s takes no password in a URL, which ps shows: --credentials names a "
+			 "file with it",
+			 name);
+		exit(argp_err_exit_status);
+	}
+}
+
 static int take_upstream(struct hk_collector_options *options, const char *value)
 {
+	refuse_password("upstream", value);
 	/* Empty: none, whatever a file says. */
 	options->upstream = *value ? value : NULL;
 	return !*value || strstr(value, "://") ? 0 : -EINVAL;
@@ -69,6 +81,7 @@ static int take_upstream(struct hk_collector_options *options, const char *value
 
 static int take_from(struct hk_collector_options *options, const char *value)
 {
+	refuse_password("from", value);
 	/* Empty: none, whatever a file says. */
 	options->from = *value ? value : NULL;
 	return !*value || strstr(value, "nats://") ? 0 : -EINVAL;
@@ -522,6 +535,12 @@ int hk_options_parse(int argc, char **argv, struct hk_collector_options *ret_opt
 		/* Files say what the machine's own collector does. */
 		ret_options->upstream = given(&line, "upstream");
 		ret_options->per_node = given(&line, "per-node") != NULL;
+		ret_options->listen = given(&line, "listen");
+		ret_options->http = given(&line, "http");
+	}
+	if (ret_options->replay) {
+		ret_options->otlp = NULL;
+		ret_options->trigger_options.conditions = NULL;
 	}
 	if (r == 0 && ret_options->from && (ret_options->upstream || ret_options->per_node)) {
 		hk_error("--from excludes --upstream and --per-node: a root reads what leaves "

@@ -53,6 +53,7 @@ struct engine_uplink {
 	struct hk_engine *engine;
 	int event_fd;
 	_Atomic unsigned partitions; /* of the stream; 0: not known yet */
+	_Atomic uint64_t refusal;    /* revision of the last refusal that was passed on */
 	uint64_t generation, answers, order, retry_ns;
 	uint8_t node[HK_NODE_ID_BYTES]; /* of the last report */
 	bool told;
@@ -85,25 +86,24 @@ static void wake(void *context)
 
 /* ---- on the workers ---- */
 
-static bool is_of_process(const struct slot *slot, ProtobufCBinaryData uid)
+/* Whether two exchanges are stored under the same subject. */
+static bool same_subject(const struct slot *a, const struct slot *b)
 {
-	return slot->request->what_case == HK__REQUEST__WHAT_CHUNK &&
-	       slot->request->chunk->process.len == uid.len &&
-	       memcmp(slot->request->chunk->process.data, uid.data, uid.len) == 0;
-}
-
-/* Whether an earlier chunk of the same process is under way: they are stored one after the other,
- * or a later one could be stored without it. */
-static bool must_wait(const struct engine_uplink *uplink, const struct slot *slot)
-{
-	if (slot->request->what_case != HK__REQUEST__WHAT_CHUNK) {
+	if (a->request->what_case != b->request->what_case) {
 		return false;
 	}
+	return a->request->what_case != HK__REQUEST__WHAT_CHUNK ||
+	       hk_message_same_bytes(&a->request->chunk->process, &b->request->chunk->process);
+}
+
+/* Whether an earlier exchange of the same subject is under way: they are stored one after the
+ * other, or a later one could be stored without it. */
+static bool must_wait(const struct engine_uplink *uplink, const struct slot *slot)
+{
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS; i++) {
 		const struct slot *other = &uplink->slots[i];
 		if ((other->state == SLOT_QUEUED || other->state == SLOT_BUSY) &&
-		    other->order < slot->order &&
-		    is_of_process(other, slot->request->chunk->process)) {
+		    other->order < slot->order && same_subject(other, slot)) {
 			return true;
 		}
 	}
@@ -164,10 +164,17 @@ static int answer_of(void *context, const Hk__LeafJob *job, Hk__LeafJobReply **r
 	const struct asked *asked = context;
 	char key[HK_ANSWER_KEY_BYTES];
 	hk_answer_key(asked->slot->node, job->job->key, job->job->opened_unix_ns, key);
-	return hk_answer_get(asked->uplink->engine, key, ret_answer, asked->problem);
+	uint64_t revision;
+	int r = hk_answer_get(asked->uplink->engine, key, ret_answer, &revision, asked->problem);
+	/* A root that asks for a whole state may die before it takes it: it asks once. */
+	if (r == 0 && *ret_answer && (*ret_answer)->error < 0 &&
+	    atomic_exchange(&asked->uplink->refusal, revision) >= revision) {
+		(*ret_answer)->error = 0;
+	}
+	return r;
 }
 
-/* Sets *RET_PARTITION to that of NODE. The number of partitions never changes. */
+/* Sets *RET_PARTITION to that of NODE. The number of partitions changes only with the stream. */
 static int partition_of(struct engine_uplink *uplink, const uint8_t node[HK_NODE_ID_BYTES],
 			unsigned *ret_partition, char problem[HK_ENGINE_PROBLEM_BYTES])
 {
@@ -343,6 +350,8 @@ static void give_up(struct engine_uplink *uplink, uint64_t now_ns, const char *w
 	}
 	uplink->failed = false;
 	pthread_mutex_unlock(&uplink->lock);
+	/* The stream may be another one when it is back. */
+	atomic_store(&uplink->partitions, 0);
 	snprintf(uplink->problem, sizeof(uplink->problem), "%s", why);
 	uplink->generation++;
 	uplink->answers = 0;

@@ -209,7 +209,8 @@ def unwanted(run):
     roots = engine.Root(run, "roots-closed", ["--from", url, *known]).start()
     expect_whole(run, roots, "stranger")
     done = engine.Stream(run, url.replace("://", "://leaf:sesame@")).command("status")
-    expect_true(f"a password in a URL: {done.stderr}", done.returncode == 1 and "--credentials" in done.stderr)
+    expect_true(f"a password in a URL: {done.stderr}", done.returncode == 2 and "--credentials" in done.stderr)
+    expect_true("the password is repeated", "sesame" not in done.stderr)
     server.kill()
 
 

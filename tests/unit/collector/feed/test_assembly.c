@@ -1,4 +1,4 @@
-/* Requests in several messages: as senders store them, also once more from part 1, and hostile. */
+/* Requests in several messages: as senders store them, in another attempt too, and hostile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 struct fixture {
 	struct hk_assemblies assemblies;
-	uint64_t sequence, now_ns;
+	uint64_t sequence, now_ns, attempt;
 	uint8_t *bytes; /* of the last whole request */
 	size_t size;
 };
@@ -33,12 +33,21 @@ static int add(struct fixture *fixture, const char *subject, unsigned part, unsi
 	    .size = size,
 	    .part = part,
 	    .parts = parts,
+	    .attempt = fixture->attempt,
 	};
+	const void *whole = NULL;
 	free(fixture->bytes);
 	fixture->bytes = NULL;
 	fixture->size = 0;
-	return hk_assembly_add(&fixture->assemblies, &message, ++fixture->now_ns, &fixture->bytes,
-			       &fixture->size);
+	int r = hk_assembly_add(&fixture->assemblies, &message, ++fixture->now_ns, &whole,
+				&fixture->size);
+	if (r > 0) {
+		fixture->bytes = malloc(fixture->size + 1);
+		assert_non_null(fixture->bytes);
+		memcpy(fixture->bytes, whole, fixture->size);
+		hk_assembly_done(&fixture->assemblies, &message);
+	}
+	return r;
 }
 
 static int add_text(struct fixture *fixture, const char *subject, unsigned part, unsigned parts,
@@ -151,15 +160,39 @@ static void part_numbers_that_are_none_are_refused(void **state)
 	assert_none_waits(fixture);
 }
 
-static void part_1_begins_again(void **state)
+static void attempts_do_not_mix(void **state)
 {
 	struct fixture *fixture = *state;
-	assert_int_equal(add_text(fixture, ONE, 1, 3, "old"), 0);
-	assert_int_equal(add_text(fixture, ONE, 2, 3, "old"), 0);
+	assert_int_equal(add_text(fixture, ONE, 1, 3, "o"), 0);
+	assert_int_equal(add_text(fixture, ONE, 2, 3, "l"), 0);
+	fixture->attempt = 1;
 	assert_int_equal(add_text(fixture, ONE, 1, 2, "a"), 0);
-	assert_int_equal(hk_assembly_oldest(&fixture->assemblies), fixture->sequence);
+	fixture->attempt = 0;
+	assert_int_equal(add_text(fixture, ONE, 3, 3, "d"), 1);
+	assert_whole(fixture, "old");
+	fixture->attempt = 1;
 	assert_int_equal(add_text(fixture, ONE, 2, 2, "b"), 1);
 	assert_whole(fixture, "ab");
+	assert_none_waits(fixture);
+}
+
+/* Its last part comes again until there is room. */
+static void what_could_not_be_taken_stays(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct hk_source_message last = {
+	    .sequence = 7, .subject = ONE, .bytes = "b", .size = 1, .part = 2, .parts = 2};
+	const void *bytes;
+	size_t size;
+	assert_int_equal(add_text(fixture, ONE, 1, 2, "a"), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(hk_assembly_add(&fixture->assemblies, &last, 9, &bytes, &size), 1);
+		assert_int_equal(size, 2);
+		assert_memory_equal(bytes, "ab", 2);
+		assert_int_equal(hk_assembly_oldest(&fixture->assemblies), 1);
+		assert_int_equal(hk_assembly_expire(&fixture->assemblies, UINT64_MAX), 0);
+	}
+	hk_assembly_done(&fixture->assemblies, &last);
 	assert_none_waits(fixture);
 }
 
@@ -221,11 +254,11 @@ static void the_oldest_part_that_waits_is_known(void **state)
 static void requests_that_stay_incomplete_expire(void **state)
 {
 	struct fixture *fixture = *state;
-	assert_int_equal(add_text(fixture, ONE, 1, 3, "a"), 0);
-	assert_int_equal(add_text(fixture, OTHER, 1, 2, "x"), 0);
-	assert_int_equal(add_text(fixture, ONE, 2, 3, "b"), 0); /* at 3, the other at 2 */
-	assert_int_equal(hk_assembly_expire(&fixture->assemblies, 2), 0);
-	assert_int_equal(hk_assembly_expire(&fixture->assemblies, 3), 1);
+	assert_int_equal(add_text(fixture, OTHER, 1, 2, "x"), 0); /* at 1 */
+	assert_int_equal(add_text(fixture, ONE, 1, 3, "a"), 0);	  /* at 2 */
+	assert_int_equal(add_text(fixture, ONE, 2, 3, "b"), 0);
+	assert_int_equal(hk_assembly_expire(&fixture->assemblies, 1), 0);
+	assert_int_equal(hk_assembly_expire(&fixture->assemblies, 2), 1);
 	assert_int_equal(add_text(fixture, OTHER, 2, 2, "y"), -EBADMSG);
 	assert_int_equal(add_text(fixture, ONE, 3, 3, "c"), 1);
 	assert_whole(fixture, "abc");
@@ -244,7 +277,8 @@ int main(void)
 	    TEST(a_part_that_comes_twice_is_refused),
 	    TEST(another_number_of_parts_is_refused),
 	    TEST(part_numbers_that_are_none_are_refused),
-	    TEST(part_1_begins_again),
+	    TEST(attempts_do_not_mix),
+	    TEST(what_could_not_be_taken_stays),
 	    TEST(what_no_message_may_have_is_refused),
 	    TEST(the_largest_message_is_taken),
 	    TEST(a_subject_that_is_too_long_is_refused),

@@ -1,0 +1,158 @@
+#include "collector/feed/taking.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "collector/feed/answers.h"
+#include "collector/lifecycle/job_list.h"
+#include "collector/lifecycle/job_open.h"
+#include "collector/link/chunk_intake.h"
+#include "collector/link/gather.h"
+#include "collector/link/intake.h"
+#include "collector/model/collector.h"
+#include "collector/model/job.h"
+#include "wire/message.h"
+
+/* Whether what failed with ERROR may be taken later: there is no room, now. */
+static bool passes(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT || error == -ENOMEM || error == -EMFILE ||
+	       error == -ENFILE || error == -EIO || error == -EAGAIN || error == -EROFS;
+}
+
+/* ---- reports ---- */
+
+/* Leaves only the replayed job in REPORT. */
+static void choose_job(const char *key, Hk__LeafReport *report)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < report->n_jobs; i++) {
+		Hk__LeafJob *job = report->jobs[i];
+		bool wanted = job->job &&
+			      (strcmp(job->job->key, key) == 0 || strcmp(job->job->name, key) == 0);
+		if (wanted) {
+			report->jobs[kept++] = job;
+		} else {
+			hk__leaf_job__free_unpacked(job, NULL);
+		}
+	}
+	report->n_jobs = kept;
+}
+
+static int take_report(struct hk_taking *taking, struct hk_collector *collector, uint64_t sequence,
+		       Hk__LeafReport *report)
+{
+	const struct hk_intake_client client = {.user = "", .sequence = sequence};
+	struct hk_intake_reply reply = {.parts = NULL};
+	if (taking->replay) {
+		choose_job(taking->replay, report);
+	}
+	int r = hk_intake_report(collector, &client, report, &reply);
+	for (size_t i = 0; r == 0 && i < reply.message.n_jobs; i++) {
+		const Hk__LeafJobReply *job = reply.message.jobs[i];
+		if (taking->answers &&
+		    hk_answers_give(taking->answers, report->node->id.data, job) < 0) {
+			hk_debug("no answer for a leaf job=%s", job->key);
+		}
+		if (passes(job->error)) {
+			r = job->error;
+		} else if (job->error < 0) {
+			hk_warning("report not taken job=%s error=%s", job->key,
+				   strerror(-job->error));
+		}
+	}
+	hk_intake_reply_fini(&reply);
+	return r;
+}
+
+/* ---- chunks ---- */
+
+/* A chunk whose predecessor was removed from the stream comes without it. */
+static int put_chunk(struct hk_collector *collector, Hk__ChunkPut *put)
+{
+	uint64_t last;
+	int r = hk_chunk_intake_put(collector, "", put, &last);
+	if (r == 0) {
+		put->gap = true;
+		r = hk_chunk_intake_put(collector, "", put, &last);
+	}
+	return r;
+}
+
+/* Whether JOB's directory was removed from a store that is there. */
+static bool is_removed(const struct hk_collector *collector, const struct hk_job *job)
+{
+	return access(job->state->directory, F_OK) < 0 && errno == ENOENT &&
+	       access(collector->store, F_OK) == 0;
+}
+
+static int take_chunk(struct hk_collector *collector, Hk__ChunkPut *put)
+{
+	int r = put_chunk(collector, put);
+	struct hk_job *job = r < 0 ? hk_job_find_of(collector, put->job, "") : NULL;
+	/* A root that gave a node up has closed the job without it. */
+	if (r == -ENOENT && job && job->state->closed && hk_job_reopen(collector, job) == 0) {
+		r = put_chunk(collector, put);
+	}
+	return r == -EIO && job && is_removed(collector, job) ? -ENOENT : r;
+}
+
+/* ---- messages ---- */
+
+static int take_request(struct hk_taking *taking, struct hk_collector *collector, uint64_t sequence,
+			const void *bytes, size_t size)
+{
+	ProtobufCMessage *message = NULL;
+	int r = hk_message_unpack(&hk__request__descriptor, bytes, size, &message);
+	if (r < 0) {
+		return r;
+	}
+	Hk__Request *request = (Hk__Request *)message;
+	r = -EBADMSG;
+	if (request->what_case == HK__REQUEST__WHAT_REPORT) {
+		r = take_report(taking, collector, sequence, request->report);
+	} else if (request->what_case == HK__REQUEST__WHAT_CHUNK) {
+		bool wanted =
+		    !taking->replay || hk_job_find_of(collector, request->chunk->job, "") != NULL;
+		r = wanted ? take_chunk(collector, request->chunk) : 0;
+	} else if (request->what_case == HK__REQUEST__WHAT_STACKS_PUT) {
+		/* Stacks that come too late are dropped. */
+		(void)hk_gather_put(collector, "", request->stacks_put);
+		r = 0;
+	}
+	hk__request__free_unpacked(request, NULL);
+	return r;
+}
+
+int hk_taking_take(struct hk_taking *taking, struct hk_collector *collector,
+		   const struct hk_source_message *message, uint64_t now_ns)
+{
+	const void *bytes = message->bytes;
+	size_t size = message->size;
+	int r = 1;
+	if (message->parts > 1) {
+		r = hk_assembly_add(&taking->assemblies, message, now_ns, &bytes, &size);
+	}
+	bool whole = r > 0;
+	if (whole) {
+		r = take_request(taking, collector, message->sequence, bytes, size);
+	}
+	if (r < 0 && passes(r)) {
+		return r;
+	}
+	if (whole && message->parts > 1) {
+		hk_assembly_done(&taking->assemblies, message);
+	}
+	if (r < 0) {
+		taking->dropped++;
+		hk_warning("a message of the stream is dropped sequence=%" PRIu64
+			   " subject=%s error=%s",
+			   message->sequence, message->subject,
+			   r == -ENOENT ? "its process or its job is not known" : strerror(-r));
+	}
+	return 0;
+}

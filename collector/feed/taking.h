@@ -1,0 +1,30 @@
+/* taking.h: messages of a stream, taken in as the requests that they are.
+ *
+ * A message may come twice, from this root or from one before it; link/intake.h is made for that.
+ * What cannot be taken now must come again, and nothing behind it is taken meanwhile. What can
+ * never be taken is counted and told, so that it does not stop the partition. Programs that may
+ * write to the engine are trusted with room: no account bounds jobs and nodes. One thread.
+ */
+#ifndef HK_COLLECTOR_FEED_TAKING_H
+#define HK_COLLECTOR_FEED_TAKING_H
+
+#include <stdint.h>
+
+#include "collector/engine/source.h"
+#include "collector/feed/assembly.h"
+
+struct hk_answers;
+struct hk_collector;
+
+struct hk_taking {
+	const char *replay;	    /* key or name of the only job that is taken; NULL: all */
+	struct hk_answers *answers; /* for leaves; NULL: they get none */
+	struct hk_assemblies assemblies;
+	uint64_t dropped; /* messages */
+};
+
+/* Takes MESSAGE in. Returns 0, or -errno if it must come again. */
+int hk_taking_take(struct hk_taking *taking, struct hk_collector *collector,
+		   const struct hk_source_message *message, uint64_t now_ns);
+
+#endif
