@@ -119,6 +119,15 @@ void hk_assembly_done(struct hk_assemblies *assemblies, const struct hk_source_m
 	}
 }
 
+uint64_t hk_assembly_first(const struct hk_assemblies *assemblies,
+			   const struct hk_source_message *message)
+{
+	char key[KEY_BYTES];
+	const struct hk_assembly *assembly =
+	    message->parts > 1 && key_of(message, key) ? find(assemblies, key) : NULL;
+	return assembly ? assembly->first : message->sequence;
+}
+
 uint64_t hk_assembly_oldest(const struct hk_assemblies *assemblies)
 {
 	uint64_t oldest = UINT64_MAX;

@@ -27,6 +27,10 @@ int hk_assembly_add(struct hk_assemblies *assemblies, const struct hk_source_mes
 /* The request of MESSAGE was taken, or is dropped. */
 void hk_assembly_done(struct hk_assemblies *assemblies, const struct hk_source_message *message);
 
+/* The sequence number of the first part of MESSAGE's request, or its own. */
+uint64_t hk_assembly_first(const struct hk_assemblies *assemblies,
+			   const struct hk_source_message *message);
+
 /* The sequence number of the oldest part that waits, UINT64_MAX: none does. */
 uint64_t hk_assembly_oldest(const struct hk_assemblies *assemblies);
 

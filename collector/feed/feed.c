@@ -234,7 +234,7 @@ static void tell_problem(struct hk_feed *feed)
 /* Saves all jobs. Then what was taken in is on disk soon. */
 static void save(struct hk_collector *collector, struct hk_feed *feed)
 {
-	uint64_t oldest = hk_assembly_oldest(&feed->taking.assemblies);
+	uint64_t oldest = hk_taking_oldest(&feed->taking);
 	uint64_t reached = oldest <= feed->handled ? oldest - 1 : feed->handled;
 	struct hk_job *job;
 	int r = 0;
@@ -332,7 +332,7 @@ struct hk_feed *hk_feed_free(struct hk_collector *collector, struct hk_feed *fee
 	}
 	hk_tenure_free(feed->tenure);
 	hk_engine_free(feed->engine);
-	hk_assembly_free_all(&feed->taking.assemblies);
+	hk_taking_fini(&feed->taking);
 	hk_closed_jobs_free(&feed->closed);
 	if (feed->store_fd >= 0) {
 		close(feed->store_fd);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "base/log.h"
 #include "collector/feed/answers.h"
@@ -128,6 +129,45 @@ static int take_request(struct hk_taking *taking, struct hk_collector *collector
 	return r;
 }
 
+/* Takes in the chunks whose process is known by now. */
+static void take_orphans(struct hk_taking *taking, struct hk_collector *collector)
+{
+	struct hk_orphan *orphan, *next;
+	DL_FOREACH_SAFE(taking->orphans.list, orphan, next)
+	{
+		int r =
+		    take_request(taking, collector, orphan->sequence, orphan->bytes, orphan->size);
+		if (r == 0 || r == 1 || (r != -ENOENT && !passes(r))) {
+			hk_orphans_remove(&taking->orphans, orphan);
+		}
+	}
+}
+
+uint64_t hk_taking_oldest(const struct hk_taking *taking)
+{
+	uint64_t part = hk_assembly_oldest(&taking->assemblies);
+	uint64_t orphan = hk_orphans_oldest(&taking->orphans);
+	return part < orphan ? part : orphan;
+}
+
+void hk_taking_expire(struct hk_taking *taking, uint64_t limit_ns)
+{
+	unsigned count = hk_assembly_expire(&taking->assemblies, limit_ns) +
+			 hk_orphans_expire(&taking->orphans, limit_ns);
+	taking->dropped += count;
+	if (count > 0) {
+		hk_warning("messages of the stream are dropped, which waited in vain for others "
+			   "count=%u",
+			   count);
+	}
+}
+
+void hk_taking_fini(struct hk_taking *taking)
+{
+	hk_assembly_free_all(&taking->assemblies);
+	hk_orphans_expire(&taking->orphans, UINT64_MAX);
+}
+
 int hk_taking_take(struct hk_taking *taking, struct hk_collector *collector,
 		   const struct hk_source_message *message, uint64_t now_ns)
 {
@@ -143,6 +183,14 @@ int hk_taking_take(struct hk_taking *taking, struct hk_collector *collector,
 	}
 	if (r < 0 && passes(r)) {
 		return r;
+	}
+	/* An empty list is the rule. */
+	if (whole && r == 0 && taking->orphans.list) {
+		take_orphans(taking, collector);
+	}
+	if (whole && r == -ENOENT && !taking->replay) {
+		uint64_t first = hk_assembly_first(&taking->assemblies, message);
+		r = hk_orphans_add(&taking->orphans, first, bytes, size, now_ns) == 0 ? 0 : r;
 	}
 	if (whole && message->parts > 1) {
 		hk_assembly_done(&taking->assemblies, message);

@@ -12,6 +12,7 @@
 
 #include "collector/engine/source.h"
 #include "collector/feed/assembly.h"
+#include "collector/feed/orphans.h"
 
 struct hk_answers;
 struct hk_collector;
@@ -20,11 +21,20 @@ struct hk_taking {
 	const char *replay;	    /* key or name of the only job that is taken; NULL: all */
 	struct hk_answers *answers; /* for leaves; NULL: they get none */
 	struct hk_assemblies assemblies;
+	struct hk_orphans orphans;
 	uint64_t dropped; /* messages */
 };
 
 /* Takes MESSAGE in. Returns 0, or -errno if it must come again. */
 int hk_taking_take(struct hk_taking *taking, struct hk_collector *collector,
 		   const struct hk_source_message *message, uint64_t now_ns);
+
+/* The sequence number of the oldest message that waits for others, UINT64_MAX: none does. */
+uint64_t hk_taking_oldest(const struct hk_taking *taking);
+
+/* Drops what has waited since before LIMIT_NS. */
+void hk_taking_expire(struct hk_taking *taking, uint64_t limit_ns);
+
+void hk_taking_fini(struct hk_taking *taking);
 
 #endif
