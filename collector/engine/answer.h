@@ -20,8 +20,8 @@ void hk_answer_key(const uint8_t node[HK_NODE_ID_BYTES], const char *key, uint64
 int hk_answer_put(struct hk_engine *engine, const char *key, const void *bytes, size_t size,
 		  char problem[HK_ENGINE_PROBLEM_BYTES]);
 
-/* Sets *RET_ANSWER, which the caller frees, or NULL: there is none; and *RET_REVISION, which is
- * higher for every later answer. */
+/* Sets *RET_ANSWER, which the caller frees. NULL means that there is no answer. *RET_REVISION rises
+ * with every answer. */
 int hk_answer_get(struct hk_engine *engine, const char *key, Hk__LeafJobReply **ret_answer,
 		  uint64_t *ret_revision, char problem[HK_ENGINE_PROBLEM_BYTES]);
 

@@ -100,7 +100,7 @@ def _sources(jobs: Union[Source, Iterable[Source]]) -> List[Union[str, Job]]:
 
 
 def _directories(name: str) -> List[str]:
-    """The job called `name`; or the jobs in the directory `name`, if it is none itself."""
+    """The job of this id or directory. For a directory of jobs, the jobs in it."""
     path = _find(name)
     if not os.path.isdir(path):
         raise FileNotFoundError(f"hooktrace: {path} holds no job: hookcli ls shows the jobs there are")
@@ -213,7 +213,7 @@ def _write_job(job: Job, directory: str, rows: Dict[str, Any], records: bool, ve
 
 
 def _written(path: str) -> Dict[str, Any]:
-    """The row of `jobs` in `path`; empty if there is none that can be read."""
+    """The row of the file of `jobs` at `path`. Empty if the file is missing or unreadable."""
     from pyarrow import parquet
     try:
         rows = parquet.ParquetFile(path).read(columns=["directory", "closed", "start_unix_ns"]).to_pylist()
