@@ -38,6 +38,7 @@
 #include "collector/process/loaded.h"
 #include "collector/process/naming.h"
 #include "collector/process/process_state.h"
+#include "collector/process/stalled.h"
 #include "collector/run_directory.h"
 #include "collector/server/server.h"
 #include "collector/spool/drain.h"
@@ -81,6 +82,7 @@ static void read_usage(struct hk_process *process, uint64_t now)
 		return;
 	}
 	hk_state_usage(process);
+	hk_stalled_look(process, now);
 	if (process->segment->memory_group) {
 		hk_memory_group_alive(process->segment->memory_group, now);
 	}

@@ -33,7 +33,7 @@
 #include "collector/model/job.h"
 #include "collector/otlp/otlp.h"
 #include "collector/process/naming.h"
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 #include "collector/requests.h"
 #include "collector/run_directory.h"
 #include "collector/server/policy.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "cli/diff/threshold.h"
-#include "report/build/compare.h"
+#include "report/compare/compare.h"
 
 struct hk_diff {
 	const struct hk_report *a, *b;

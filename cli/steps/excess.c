@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/steps/changes.h"
-#include "report/findings/standing.h"
+#include "report/findings/progress/standing.h"
 #include "report/model/lookup.h"
 #include "report/wait/pattern.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "report/finding/share.h"
-#include "report/findings/standing.h"
+#include "report/findings/progress/standing.h"
 #include "report/findings/wait_findings.h"
 #include "report/model/lookup.h"
 #include "report/usage/message_findings.h"

@@ -13,7 +13,7 @@
 #include "collector/model/fields.h"
 #include "collector/model/process.h"
 #include "collector/process/cost.h"
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 #include "hooks/hook.h"
 #include "hooks/names.h"
 

@@ -23,7 +23,7 @@
 #include "collector/model/job.h"
 #include "collector/model/process.h"
 #include "collector/model/remote.h"
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 #include "collector/spool/retention.h"
 #include "wire/statistics.h"
 

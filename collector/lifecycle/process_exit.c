@@ -22,7 +22,7 @@
 #include "collector/process/ancestry.h"
 #include "collector/process/loaded.h"
 #include "collector/process/process_state.h"
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 #include "collector/spool/drain.h"
 #include "collector/spool/spool.h"
 

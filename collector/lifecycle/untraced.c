@@ -11,7 +11,7 @@
 #include "collector/model/process.h"
 #include "collector/process/ancestry.h"
 #include "collector/process/process_state.h"
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 
 #define NOTE_BYTES 256
 

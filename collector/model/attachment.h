@@ -34,7 +34,7 @@ struct hk_attachment {
 	uint64_t stuck_ns; /* monotonic: start of failures to store; 0: none */
 	/* Values. */
 	uint64_t fingerprint; /* of what the state was made from */
-	uint64_t usage_due_ns;
+	uint64_t usage_due_ns, stalled_due_ns;
 	uint32_t refreshes;
 	struct hk_activity *activity; /* of a main process that was looked at */
 	struct hk_loaded *loaded;     /* objects seen in it; NULL: none yet */

@@ -9,7 +9,7 @@
 #include "collector/model/attachment.h"
 #include "collector/model/process.h"
 #include "collector/process/course.h"
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 #include "report/model/domains.h"
 #include "ring/sample.h"
 

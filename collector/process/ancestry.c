@@ -6,7 +6,7 @@
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 #include "collector/process/role.h"
 #include "ring/reader.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "collector/model/attachment.h"
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 #include "collector/symbol/cuda_inside.h"
 
 #define OBJECTS_MOST 4096u

@@ -17,7 +17,7 @@
 #include "collector/process/cost.h"
 #include "collector/process/kernels.h"
 #include "collector/process/naming.h"
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 #include "collector/process/stacks.h"
 #include "collector/spool/spool.h"
 #include "hooks/hook.h"

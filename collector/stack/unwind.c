@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/process/tasks.h"
+#include "collector/proc/tasks.h"
 
 #define LOOK_NS 500000 /* between two looks at a thread that is to stop */
 #define LOOKS 600u

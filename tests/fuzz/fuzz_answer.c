@@ -16,7 +16,7 @@
 #include "collector/lifecycle/job_list.h"
 #include "collector/link/peers.h"
 #include "collector/model/collector.h"
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 #include "collector/requests.h"
 #include "collector/server/quota.h"
 

@@ -20,8 +20,11 @@ import time
 
 import harness
 import test_gloo
+import test_why_cut
 import test_why_hang_torch
 from harness import Failure, expect_true, main, wait_for
+from network import Network
+from test_gloo import findings_of
 from test_why_hang import Job
 
 WORKLOADS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "workloads")
@@ -51,12 +54,6 @@ def hogs(count):
         for process in spinning:
             process.kill()
             process.wait()
-
-
-def findings_of(run, job):
-    """The findings that suggest a change, the first one first."""
-    findings = json.loads(run.cli("why", job, "--json").stdout)["findings"]
-    return [one for one in findings if one["weight"] == "finding"]
 
 
 def traced(run, case, *command, preload=(), hooks=(), check=True, **environment):
@@ -102,6 +99,19 @@ def torch_hang(run, case):
         return findings_of(run, job.name)
     finally:
         job.end()
+
+
+def torch_cut(run, case):
+    """What is said while the ranks, each on a host of its own, wait for one whose host lost its network."""
+    meeting, begun = run.path(f"job{case.number}.meeting"), run.path(f"job{case.number}.begun")
+    with Network("hub", [f"host{rank}" for rank in range(case.ranks)]) as network:
+        job = test_why_cut.Job(run, network, f"job{case.number}", begun, PYTHON, os.path.join(WORKLOADS, "torch_ddp.py"), "none", "0", "0", "1000000000",
+                               MEETING=meeting, BEGUN=begun, GLOO_SOCKET_IFNAME="eth0", OMP_NUM_THREADS="1")
+        try:
+            job.hang_by_cut(case.rank)
+            return findings_of(run, job.name)
+        finally:
+            job.end()
 
 
 def mpi_hang(run, case):
@@ -165,8 +175,9 @@ PROGRAMS = {
     },
     # It leaves out a step; it calls another collective; SIGSTOP.
     torch_hang: {"skip": STUCK, "op": STUCK, "stop": STUCK},
+    torch_cut: {"cut": STUCK},
 }
-TORCH = (torch_ddp, torch_hang)
+TORCH = (torch_ddp, torch_hang, torch_cut)
 
 
 def is_right(right, case, findings):

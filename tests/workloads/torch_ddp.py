@@ -3,7 +3,8 @@ the batch, and sums up its loss with the others. One rank has a fault from one s
 
     torch_ddp.py FAULT RANK STEP STEPS [COUNTS]
 
-RANK and WORLD_SIZE in the environment say which rank it is, MEETING the file in which the ranks meet.
+RANK and WORLD_SIZE in the environment say which rank it is, MEETING the file in which the ranks meet, BEGUN, if set, the file that rank 0
+makes after 20 steps.
 
 FAULT: none, sleep (a pause in each step), work (more computation), gc (a collection of garbage in each step, over a heap that all ranks
 have), loader (the batch is not ready in time). With COUNTS the gradients come in several buckets, and rank 0 writes there how many
@@ -22,6 +23,7 @@ from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_
 
 FAULT, BAD, FROM, STEPS = sys.argv[1], *map(int, sys.argv[2:5])
 COUNTS = sys.argv[5] if len(sys.argv) > 5 else None
+BEGUN, BEGUN_STEPS = os.environ.get("BEGUN"), 20
 HEAP = 200_000  # lists
 WORK_S, DEVICE_S, PAUSE_S = 0.005, 0.01, 0.012  # over all ranks, each, of a fault
 BATCH, WIDTH = 4096, 64
@@ -90,6 +92,9 @@ def main():
     heap = [[number] for number in range(HEAP)]
     choose = random.Random(rank)
     for step in range(STEPS):
+        if step == BEGUN_STEPS and rank == 0 and BEGUN:
+            with open(BEGUN, "w", encoding="ascii"):
+                pass
         faulty = rank == BAD and step >= FROM
         batch = loader.next(faulty and FAULT == "loader")
         time.sleep(DEVICE_S * (1 + choose.random() / 2))

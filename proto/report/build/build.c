@@ -7,6 +7,7 @@
 #include "report/agreement/agreements.h"
 #include "report/build/activity_fill.h"
 #include "report/build/bare.h"
+#include "report/build/connections.h"
 #include "report/build/memory.h"
 #include "report/build/nodes.h"
 #include "report/build/process.h"
@@ -132,6 +133,9 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 		r = hk_report_bare_fill(report, snapshot);
 	}
 	if (r == 0) {
+		r = hk_report_connections_fill(report, snapshot);
+	}
+	if (r == 0) {
 		r = hk_report_rows_notes(report, snapshot);
 	}
 	if (r == 0) {
@@ -172,6 +176,8 @@ struct hk_report *hk_report_free(struct hk_report *report)
 	free(report->open_calls);
 	free(report->steps);
 	free(report->bare);
+	free(report->connections);
+	free(report->addresses);
 	free(report->notes);
 	free(report->transfers);
 	free(report->agreements);

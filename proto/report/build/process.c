@@ -180,7 +180,7 @@ static void rank_extend(struct hk_report_rank *rank, const struct hk_report_proc
 	if (first || row->end_ns > rank->end_ns) {
 		rank->end_ns = row->end_ns;
 	}
-	rank->quiet_ns = first || row->quiet_ns < rank->quiet_ns ? row->quiet_ns : rank->quiet_ns;
+	rank->quiet_ns = row->quiet_ns; /* one that another program replaced says nothing now */
 	rank->rank = row->rank;
 	rank->host = row->host;
 	rank->pid = row->pid;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/finding/share.h"
-#include "report/findings/standing.h"
+#include "report/findings/progress/standing.h"
 #include "report/model/activity.h"
 #include "text/quantity.h"
 

@@ -101,6 +101,21 @@ struct hk_report_device_time {
 	uint32_t yields;
 };
 
+/* A TCP connection of a rank's process that nothing gets through. Texts belong to the report, which
+ * has each text once. */
+struct hk_report_connection {
+	int32_t rank;
+	const char *local, *peer; /* addresses */
+	uint32_t retries;	  /* how often the data was sent again */
+	uint64_t unanswered;	  /* bytes */
+};
+
+/* A rank's own end of connections to other hosts. */
+struct hk_report_address {
+	int32_t rank;
+	const char *host, *address;
+};
+
 struct hk_report_process {
 	int32_t rank;
 	uint32_t pid;
@@ -384,6 +399,10 @@ struct hk_report {
 	struct hk_report_bare *bare; /* in the order of processes; none of `bare_more` */
 	size_t bare_count;
 	uint64_t bare_more; /* programs for which there was no room */
+	struct hk_report_connection *connections; /* in the order of processes */
+	size_t connection_count;
+	struct hk_report_address *addresses; /* in the order of processes */
+	size_t address_count;
 	struct hk_report_note *notes;
 	size_t note_count;
 	struct hk_report_runtime *runtimes; /* in the order of processes */

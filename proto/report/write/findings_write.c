@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/finding/share.h"
-#include "report/findings/hang.h"
+#include "report/findings/progress/hang.h"
 #include "text/name.h"
 #include "text/quantity.h"
 

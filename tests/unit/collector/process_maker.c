@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 
 #include "process_maker.h"
 

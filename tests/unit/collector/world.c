@@ -19,7 +19,7 @@
 #include "collector/link/peers.h"
 #include "collector/model/collector.h"
 #include "collector/model/process.h"
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 #include "world.h"
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)

@@ -27,7 +27,7 @@
 #include "collector/model/job.h"
 #include "collector/model/process.h"
 #include "collector/process/process_state.h"
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 #include "collector/spool/drain.h"
 #include "collector/spool/spool.h"
 #include "replay_count.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "collector/job/jobdir.h"
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 #include "collector/process/role.h"
 
 #define MAIN HK__ROLE__ROLE_MAIN

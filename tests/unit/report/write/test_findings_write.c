@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/findings/hang.h"
+#include "report/findings/progress/hang.h"
 #include "report/write/findings_write.h"
 
 static struct hk_report report = {.job = {.id = "job", .exit = "exit 0", .duration_ns = 1}};

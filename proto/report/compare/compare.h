@@ -10,8 +10,8 @@
  * does not include how much two runs of one program differ. The reports must outlive the
  * comparison. Locked by the caller.
  */
-#ifndef HK_REPORT_BUILD_COMPARE_H
-#define HK_REPORT_BUILD_COMPARE_H
+#ifndef HK_REPORT_COMPARE_COMPARE_H
+#define HK_REPORT_COMPARE_COMPARE_H
 
 #include <stdbool.h>
 #include <stddef.h>

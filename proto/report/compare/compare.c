@@ -1,4 +1,4 @@
-#include "report/build/compare.h"
+#include "report/compare/compare.h"
 
 #include <errno.h>
 #include <math.h>

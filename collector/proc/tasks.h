@@ -1,6 +1,6 @@
 /* tasks.h: the threads of a process, as the kernel lists them. No state. */
-#ifndef HK_COLLECTOR_PROCESS_TASKS_H
-#define HK_COLLECTOR_PROCESS_TASKS_H
+#ifndef HK_COLLECTOR_PROC_TASKS_H
+#define HK_COLLECTOR_PROC_TASKS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* hang_notes.h: what was found while a job hung, kept in the job's notes: its sentence, and the
  * stack of the first rank that the others waited for. Locked by the caller. */
-#ifndef HK_REPORT_FINDINGS_HANG_NOTES_H
-#define HK_REPORT_FINDINGS_HANG_NOTES_H
+#ifndef HK_REPORT_FINDINGS_PROGRESS_HANG_NOTES_H
+#define HK_REPORT_FINDINGS_PROGRESS_HANG_NOTES_H
 
 #include <stdbool.h>
 

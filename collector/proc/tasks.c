@@ -1,4 +1,4 @@
-#include "collector/process/tasks.h"
+#include "collector/proc/tasks.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
  * Every function reads /proc when it is called, and a process may end between two calls.
  * Thread-safe, no state.
  */
-#ifndef HK_COLLECTOR_PROCESS_PROCFS_H
-#define HK_COLLECTOR_PROCESS_PROCFS_H
+#ifndef HK_COLLECTOR_PROC_PROCFS_H
+#define HK_COLLECTOR_PROC_PROCFS_H
 
 #include <stdbool.h>
 #include <stddef.h>

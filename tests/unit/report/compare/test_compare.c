@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "report/build/build.h"
-#include "report/build/compare.h"
+#include "report/compare/compare.h"
 #include "snapshot_maker.h"
 
 struct pair {

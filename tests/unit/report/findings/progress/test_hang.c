@@ -10,8 +10,8 @@
 
 #include "report/build/build.h"
 #include "report/findings/findings.h"
-#include "report/findings/hang.h"
-#include "report/findings/hang_notes.h"
+#include "report/findings/progress/hang.h"
+#include "report/findings/progress/hang_notes.h"
 #include "snapshot_maker.h"
 
 #define SECOND 1000000000ull

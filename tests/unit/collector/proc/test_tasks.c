@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/process/tasks.h"
+#include "collector/proc/tasks.h"
 
 static const char good[] = "Name:\tpool) State: Z\n"
 			   "Umask:\t0022\n"

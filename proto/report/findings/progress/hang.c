@@ -1,4 +1,4 @@
-#include "report/findings/hang.h"
+#include "report/findings/progress/hang.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "hooks/hook.h"
-#include "report/findings/standing.h"
+#include "report/findings/progress/cut.h"
+#include "report/findings/progress/standing.h"
 #include "report/model/lookup.h"
 #include "text/name.h"
 #include "text/quantity.h"
@@ -423,7 +424,9 @@ int hk_hang_add(struct hk_findings *findings, const struct hk_report *report)
 	if (!stands) {
 		return -ENOMEM;
 	}
-	if (hang_find(&hang)) {
+	if (hk_cut_add(findings, report)) {
+		/* It says why ranks wait. */
+	} else if (hang_find(&hang)) {
 		hang_write(findings, &hang);
 	} else if (!report->job.closed && hang_find(&young)) {
 		young_write(findings, &young);

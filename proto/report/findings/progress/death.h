@@ -1,8 +1,8 @@
 /* death.h: names the rank that ended first by a signal, for want of memory or with an error, and
  * what it was doing. Ranks that a launcher ends afterwards are counted only. Locked by the caller.
  */
-#ifndef HK_REPORT_FINDINGS_DEATH_H
-#define HK_REPORT_FINDINGS_DEATH_H
+#ifndef HK_REPORT_FINDINGS_PROGRESS_DEATH_H
+#define HK_REPORT_FINDINGS_PROGRESS_DEATH_H
 
 #include "report/finding/finding.h"
 

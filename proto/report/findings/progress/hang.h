@@ -5,8 +5,8 @@
  * all ranks wait, those in another call than most, or with fewer calls of it, are named. A job that
  * was ended while it hung is treated as a hanging one. Locked by the caller.
  */
-#ifndef HK_REPORT_FINDINGS_HANG_H
-#define HK_REPORT_FINDINGS_HANG_H
+#ifndef HK_REPORT_FINDINGS_PROGRESS_HANG_H
+#define HK_REPORT_FINDINGS_PROGRESS_HANG_H
 
 #include "report/finding/finding.h"
 

@@ -1,4 +1,4 @@
-#include "report/findings/standing.h"
+#include "report/findings/progress/standing.h"
 
 #include <math.h>
 #include <stdbool.h>

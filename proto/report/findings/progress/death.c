@@ -1,4 +1,4 @@
-#include "report/findings/death.h"
+#include "report/findings/progress/death.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/findings/hang.h"
-#include "report/findings/standing.h"
+#include "report/findings/progress/hang.h"
+#include "report/findings/progress/standing.h"
 #include "text/name.h"
 #include "text/quantity.h"
 #include "text/ranks.h"

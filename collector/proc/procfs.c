@@ -1,4 +1,4 @@
-#include "collector/process/procfs.h"
+#include "collector/proc/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* standing.h: where a rank is: its open calls, among them those that other ranks must join or
  * answer, such as calls of MPI and NCCL; and whether it makes calls. Locked by the caller. */
-#ifndef HK_REPORT_FINDINGS_STANDING_H
-#define HK_REPORT_FINDINGS_STANDING_H
+#ifndef HK_REPORT_FINDINGS_PROGRESS_STANDING_H
+#define HK_REPORT_FINDINGS_PROGRESS_STANDING_H
 
 #include <stdbool.h>
 

@@ -1,11 +1,12 @@
-#include "report/findings/hang_notes.h"
+#include "report/findings/progress/hang_notes.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#define IS "the job is stuck"
-#define WAS "the job was stuck"
+/* How sentences begin, while a hang lasts and afterwards. */
+static const char *const begins[][2] = {{"the job is stuck", "the job was stuck"},
+					{"nothing gets through", "nothing got through"}};
 
 bool hk_is_hang_note(const struct hk_report_note *note)
 {
@@ -45,10 +46,16 @@ static const char *went_on(const struct hk_report *report)
 static struct hk_finding *passed_add(struct hk_findings *findings, const struct hk_report *report,
 				     const struct hk_report_note *note)
 {
-	bool was = strncmp(note->text, IS, strlen(IS)) == 0;
+	const char *begin = "", *rest = note->text;
 
-	hk_finding_add(findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING, "%s%s%s", was ? WAS : "",
-		       note->text + (was ? strlen(IS) : 0), went_on(report));
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
+		if (strncmp(note->text, begins[i][0], strlen(begins[i][0])) == 0) {
+			begin = begins[i][1];
+			rest = note->text + strlen(begins[i][0]);
+		}
+	}
+	hk_finding_add(findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING, "%s%s%s", begin, rest,
+		       went_on(report));
 	hk_finding_classify(findings, "hang", HK_CONFIDENCE_MEDIUM, 0);
 	if (note->rank >= 0) {
 		hk_finding_about_rank(findings, note->rank);
