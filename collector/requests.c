@@ -395,7 +395,8 @@ static int answer_report(struct hk_collector *collector, Hk__Request *request,
 			 struct answer *answer)
 {
 	Hk__LeafReport *report = request->report;
-	const struct hk_intake_client client = {answer->user, answer->account, answer->quota, 0};
+	const struct hk_intake_client client = {
+	    .user = answer->user, .account = answer->account, .quota = answer->quota};
 	int r = hk_intake_report(collector, &client, report, &answer->intake);
 	if (r < 0) {
 		return fail(answer, r, "report not taken: %s", strerror(-r));

@@ -8,8 +8,8 @@
  *     VALUE:      10%, a share of the figure before; or a change in its unit: 1ms, 64M, 3
  *
  * A condition is about the change. It holds if it holds for the whole interval of the change
- * (report/compare/compare.h), or without an interval, for the change itself. Launchers are left out.
- * Plain values; read-only once parsed.
+ * (report/compare/compare.h), or without an interval, for the change itself. Launchers are left
+ * out. Plain values; read-only once parsed.
  */
 #ifndef HK_CLI_DIFF_THRESHOLD_H
 #define HK_CLI_DIFF_THRESHOLD_H

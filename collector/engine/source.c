@@ -20,6 +20,7 @@
 #define PAUSE_NS UINT64_C(250000000)
 /* An engine that lost the consumer says nothing. After so long a silence it is asked. */
 #define SILENCE_NS UINT64_C(5000000000)
+#define BEHIND_NS UINT64_C(60000000000)
 
 struct item {
 	natsMsg *message;
@@ -40,11 +41,14 @@ struct hk_source {
 	uint64_t after;	   /* sequence of the last message that came */
 	uint64_t counted;  /* by the consumer, up to that message */
 	uint64_t heard_ns; /* monotonic */
-	int64_t created;   /* of the stream; 0: not known yet */
+	uint64_t
+	    behind_ns;	 /* monotonic: since when the stream ends before `after`; 0: it does not */
+	int64_t created; /* of the stream; 0: not known yet */
 	/* Guarded by the lock. */
 	pthread_mutex_t lock;
 	pthread_cond_t room;
-	bool ending;
+	bool ending, again; /* `again`: begin behind `again_after` */
+	uint64_t again_after;
 	struct item *items;
 	size_t bytes;
 	char problem[HK_ENGINE_PROBLEM_BYTES];
@@ -86,6 +90,25 @@ static void unsubscribe(struct hk_source *source)
 	source->subscription = NULL;
 }
 
+/* The stream ends before the last message that came. A node of the engine that was away answers so
+ * until it has caught up. After BEHIND_NS those messages are gone. Returns 0, or -EAGAIN until
+ * then.
+ */
+static int see_loss(struct hk_source *source, uint64_t last, char problem[HK_ENGINE_PROBLEM_BYTES])
+{
+	uint64_t now_ns = hk_clock_monotonic_ns();
+	source->behind_ns = source->behind_ns ? source->behind_ns : now_ns;
+	if (now_ns - source->behind_ns < BEHIND_NS) {
+		snprintf(problem, HK_ENGINE_PROBLEM_BYTES, "the engine's node is behind");
+		return -EAGAIN;
+	}
+	hk_warning("the stream lost its newest messages partition=%u read=%" PRIu64
+		   " newest=%" PRIu64,
+		   source->partition, source->after, last);
+	source->after = last;
+	return 0;
+}
+
 /* A stream that was removed and made again counts from 1. What was removed from the front of it
  * before it was read is lost, and said. */
 static int check_stream(struct hk_source *source, char problem[HK_ENGINE_PROBLEM_BYTES])
@@ -95,14 +118,19 @@ static int check_stream(struct hk_source *source, char problem[HK_ENGINE_PROBLEM
 	if (r < 0) {
 		return r;
 	}
-	bool other = source->created != 0 && state.created != source->created;
-	source->created = state.created;
-	if (other || state.last < source->after) {
+	if (source->created != 0 && state.created != source->created) {
 		hk_warning("the stream was made again partition=%u read=%" PRIu64 " newest=%" PRIu64
 			   "; it is read from its beginning",
 			   source->partition, source->after, state.last);
 		source->after = 0;
+	} else if (state.last < source->after) {
+		r = see_loss(source, state.last, problem);
+		if (r < 0) {
+			return r;
+		}
 	}
+	source->created = state.created;
+	source->behind_ns = 0;
 	if (source->after > 0 && state.first > source->after + 1) {
 		hk_warning("messages were removed from the stream before they were read "
 			   "partition=%u from=%" PRIu64 " to=%" PRIu64,
@@ -168,7 +196,7 @@ static bool read_part(const struct hk_nats *nats, natsMsg *message, struct hk_so
 static void append(struct hk_source *source, struct item *item)
 {
 	pthread_mutex_lock(&source->lock);
-	while (!source->ending && source->items &&
+	while (!source->ending && !source->again && source->items &&
 	       source->bytes + item->view.size > HK_SOURCE_BYTES) {
 		pthread_cond_wait(&source->room, &source->lock);
 	}
@@ -253,10 +281,41 @@ static bool fetch(struct hk_source *source)
 	return good;
 }
 
+/* Forgets the oldest message. The lock is held. */
+static natsMsg *remove_first(struct hk_source *source)
+{
+	struct item *item = source->items;
+	natsMsg *message = item ? item->message : NULL;
+	if (item) {
+		DL_DELETE(source->items, item);
+		source->bytes -= item->view.size;
+		pthread_cond_broadcast(&source->room);
+		free(item);
+	}
+	return message;
+}
+
+/* Does what hk_source_again has asked for. */
+static void begin_again(struct hk_source *source)
+{
+	pthread_mutex_lock(&source->lock);
+	bool again = source->again;
+	while (again && source->items) {
+		source->nats->natsMsg_Destroy(remove_first(source));
+	}
+	source->after = again ? source->again_after : source->after;
+	source->again = false;
+	pthread_mutex_unlock(&source->lock);
+	if (again) {
+		unsubscribe(source);
+	}
+}
+
 static void *run(void *data)
 {
 	struct hk_source *source = data;
 	while (!is_ending(source)) {
+		begin_again(source);
 		if (!source->subscription && subscribe(source) < 0) {
 			wait_a_little(source);
 		} else if (!fetch(source)) {
@@ -313,7 +372,7 @@ struct hk_source *hk_source_free(struct hk_source *source)
 		pthread_join(source->thread, NULL);
 	}
 	while (source->items) {
-		hk_source_drop(source);
+		source->nats->natsMsg_Destroy(remove_first(source));
 	}
 	pthread_cond_destroy(&source->room);
 	pthread_mutex_destroy(&source->lock);
@@ -324,7 +383,7 @@ struct hk_source *hk_source_free(struct hk_source *source)
 bool hk_source_next(struct hk_source *source, struct hk_source_message *ret_message)
 {
 	pthread_mutex_lock(&source->lock);
-	const struct item *item = source->items;
+	const struct item *item = source->again ? NULL : source->items;
 	if (item) {
 		*ret_message = item->view;
 	}
@@ -335,17 +394,18 @@ bool hk_source_next(struct hk_source *source, struct hk_source_message *ret_mess
 void hk_source_drop(struct hk_source *source)
 {
 	pthread_mutex_lock(&source->lock);
-	struct item *item = source->items;
-	if (item) {
-		DL_DELETE(source->items, item);
-		source->bytes -= item->view.size;
-		pthread_cond_broadcast(&source->room);
-	}
+	natsMsg *message = source->again ? NULL : remove_first(source);
 	pthread_mutex_unlock(&source->lock);
-	if (item) {
-		source->nats->natsMsg_Destroy(item->message);
-		free(item);
-	}
+	source->nats->natsMsg_Destroy(message);
+}
+
+void hk_source_again(struct hk_source *source, uint64_t after)
+{
+	pthread_mutex_lock(&source->lock);
+	source->again = true;
+	source->again_after = after;
+	pthread_cond_broadcast(&source->room);
+	pthread_mutex_unlock(&source->lock);
 }
 
 void hk_source_problem(struct hk_source *source, char problem[HK_ENGINE_PROBLEM_BYTES])

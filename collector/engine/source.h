@@ -37,6 +37,9 @@ struct hk_source *hk_source_free(struct hk_source *source);
 bool hk_source_next(struct hk_source *source, struct hk_source_message *ret_message);
 void hk_source_drop(struct hk_source *source);
 
+/* Forgets what has come, and reads behind AFTER for the second time. */
+void hk_source_again(struct hk_source *source, uint64_t after);
+
 /* Copies why nothing comes, or "". */
 void hk_source_problem(struct hk_source *source, char problem[HK_ENGINE_PROBLEM_BYTES]);
 

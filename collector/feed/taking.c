@@ -16,6 +16,9 @@
 #include "collector/link/intake.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
+#include "collector/model/process.h"
+#include "collector/model/remote.h"
+#include "collector/process/ancestry.h"
 #include "wire/message.h"
 
 /* Whether what failed with ERROR may be taken later: there is no room, now. */
@@ -23,6 +26,27 @@ static bool passes(int error)
 {
 	return error == -ENOSPC || error == -EDQUOT || error == -ENOMEM || error == -EMFILE ||
 	       error == -ENFILE || error == -EIO || error == -EAGAIN || error == -EROFS;
+}
+
+/* ---- gaps ---- */
+
+/* Something before message SEQUENCE is missing; what came before that was message LAST, 0: unknown.
+ * Returns whether the stream is to be read for the second time from there: once. */
+static bool searches(struct hk_taking *taking, uint64_t sequence, uint64_t last)
+{
+	if (taking->replay) {
+		return false;
+	}
+	if (sequence == taking->gap) {
+		taking->missing++;
+		hk_warning("messages are missing in the stream before=%" PRIu64, sequence);
+		return false;
+	}
+	taking->gap = sequence;
+	/* Numbers of a stream that was made again begin again. */
+	taking->again = last > taking->begin && last < sequence ? last : taking->begin;
+	hk_debug("read again behind=%" PRIu64 " because of=%" PRIu64, taking->again, sequence);
+	return true;
 }
 
 /* ---- reports ---- */
@@ -47,12 +71,17 @@ static void choose_job(const char *key, Hk__LeafReport *report)
 static int take_report(struct hk_taking *taking, struct hk_collector *collector, uint64_t sequence,
 		       Hk__LeafReport *report)
 {
-	const struct hk_intake_client client = {.user = "", .sequence = sequence};
+	struct hk_intake_client client = {.user = "", .sequence = sequence};
 	struct hk_intake_reply reply = {.parts = NULL};
 	if (taking->replay) {
 		choose_job(taking->replay, report);
 	}
 	int r = hk_intake_report(collector, &client, report, &reply);
+	if (r == 1 && !searches(taking, sequence, reply.last)) {
+		hk_intake_reply_fini(&reply);
+		client.gap = true;
+		r = hk_intake_report(collector, &client, report, &reply);
+	}
 	for (size_t i = 0; r == 0 && i < reply.message.n_jobs; i++) {
 		const Hk__LeafJobReply *job = reply.message.jobs[i];
 		if (taking->answers &&
@@ -72,14 +101,21 @@ static int take_report(struct hk_taking *taking, struct hk_collector *collector,
 
 /* ---- chunks ---- */
 
-/* A chunk whose predecessor was removed from the stream comes without it. */
-static int put_chunk(struct hk_collector *collector, Hk__ChunkPut *put)
+/* Returns 1, or -errno, or 0 if a chunk before it must be searched for. A chunk whose predecessor
+ * is nowhere comes without it. */
+static int put_chunk(struct hk_taking *taking, struct hk_collector *collector, uint64_t sequence,
+		     Hk__ChunkPut *put)
 {
 	uint64_t last;
 	int r = hk_chunk_intake_put(collector, "", put, &last);
+	struct hk_process *process =
+	    r < 0 ? NULL : hk_ancestry_by_uid(collector, put->process.data);
 	if (r == 0) {
-		put->gap = true;
-		r = hk_chunk_intake_put(collector, "", put, &last);
+		put->gap = !searches(taking, sequence, process->remote->sequence);
+		r = put->gap ? hk_chunk_intake_put(collector, "", put, &last) : 0;
+	}
+	if (r == 1 && sequence > process->remote->sequence) {
+		process->remote->sequence = sequence;
 	}
 	return r;
 }
@@ -91,15 +127,17 @@ static bool is_removed(const struct hk_collector *collector, const struct hk_job
 	       access(collector->store, F_OK) == 0;
 }
 
-static int take_chunk(struct hk_collector *collector, Hk__ChunkPut *put)
+static int take_chunk(struct hk_taking *taking, struct hk_collector *collector, uint64_t sequence,
+		      Hk__ChunkPut *put)
 {
-	int r = put_chunk(collector, put);
+	int r = put_chunk(taking, collector, sequence, put);
 	struct hk_job *job = r < 0 ? hk_job_find_of(collector, put->job, "") : NULL;
 	/* A root that gave a node up has closed the job without it. */
 	if (r == -ENOENT && job && job->state->closed && hk_job_reopen(collector, job) == 0) {
-		r = put_chunk(collector, put);
+		r = put_chunk(taking, collector, sequence, put);
 	}
-	return r == -EIO && job && is_removed(collector, job) ? -ENOENT : r;
+	r = r == -EIO && job && is_removed(collector, job) ? -ENOENT : r;
+	return r < 0 ? r : r == 0 ? HK_TAKING_AGAIN : 0;
 }
 
 /* ---- messages ---- */
@@ -119,7 +157,7 @@ static int take_request(struct hk_taking *taking, struct hk_collector *collector
 	} else if (request->what_case == HK__REQUEST__WHAT_CHUNK) {
 		bool wanted =
 		    !taking->replay || hk_job_find_of(collector, request->chunk->job, "") != NULL;
-		r = wanted ? take_chunk(collector, request->chunk) : 0;
+		r = wanted ? take_chunk(taking, collector, sequence, request->chunk) : 0;
 	} else if (request->what_case == HK__REQUEST__WHAT_STACKS_PUT) {
 		/* Stacks that come too late are dropped. */
 		(void)hk_gather_put(collector, "", request->stacks_put);
@@ -129,18 +167,22 @@ static int take_request(struct hk_taking *taking, struct hk_collector *collector
 	return r;
 }
 
-/* Takes in the chunks whose process is known by now. */
-static void take_orphans(struct hk_taking *taking, struct hk_collector *collector)
+/* Takes in the chunks whose process is known by now. Returns 0 or HK_TAKING_AGAIN. */
+static int take_orphans(struct hk_taking *taking, struct hk_collector *collector)
 {
 	struct hk_orphan *orphan, *next;
 	DL_FOREACH_SAFE(taking->orphans.list, orphan, next)
 	{
 		int r =
 		    take_request(taking, collector, orphan->sequence, orphan->bytes, orphan->size);
-		if (r == 0 || r == 1 || (r != -ENOENT && !passes(r))) {
+		if (r == HK_TAKING_AGAIN) {
+			return r;
+		}
+		if (r == 0 || (r != -ENOENT && !passes(r))) {
 			hk_orphans_remove(&taking->orphans, orphan);
 		}
 	}
+	return 0;
 }
 
 uint64_t hk_taking_oldest(const struct hk_taking *taking)
@@ -148,6 +190,13 @@ uint64_t hk_taking_oldest(const struct hk_taking *taking)
 	uint64_t part = hk_assembly_oldest(&taking->assemblies);
 	uint64_t orphan = hk_orphans_oldest(&taking->orphans);
 	return part < orphan ? part : orphan;
+}
+
+bool hk_taking_must_search(struct hk_taking *taking, uint64_t limit_ns)
+{
+	const struct hk_orphan *orphan = taking->orphans.list;
+	return orphan && orphan->came_ns < limit_ns && orphan->sequence != taking->gap &&
+	       searches(taking, orphan->sequence, 0);
 }
 
 void hk_taking_expire(struct hk_taking *taking, uint64_t limit_ns)
@@ -181,12 +230,13 @@ int hk_taking_take(struct hk_taking *taking, struct hk_collector *collector,
 	if (whole) {
 		r = take_request(taking, collector, message->sequence, bytes, size);
 	}
-	if (r < 0 && passes(r)) {
+	if ((whole && r == HK_TAKING_AGAIN) || passes(r)) {
 		return r;
 	}
 	/* An empty list is the rule. */
-	if (whole && r == 0 && taking->orphans.list) {
-		take_orphans(taking, collector);
+	if (whole && r == 0 && taking->orphans.list &&
+	    take_orphans(taking, collector) == HK_TAKING_AGAIN) {
+		return HK_TAKING_AGAIN;
 	}
 	if (whole && r == -ENOENT && !taking->replay) {
 		uint64_t first = hk_assembly_first(&taking->assemblies, message);

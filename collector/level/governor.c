@@ -12,8 +12,8 @@
 #include "collector/model/attachment.h"
 #include "collector/model/fields.h"
 #include "collector/model/process.h"
-#include "collector/process/cost.h"
 #include "collector/proc/procfs.h"
+#include "collector/process/cost.h"
 #include "hooks/hook.h"
 #include "hooks/names.h"
 

@@ -18,11 +18,11 @@
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
+#include "collector/proc/procfs.h"
 #include "collector/process/activity.h"
 #include "collector/process/ancestry.h"
 #include "collector/process/loaded.h"
 #include "collector/process/process_state.h"
-#include "collector/proc/procfs.h"
 #include "collector/spool/drain.h"
 #include "collector/spool/spool.h"
 

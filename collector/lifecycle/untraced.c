@@ -9,9 +9,9 @@
 #include "collector/model/fields.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
+#include "collector/proc/procfs.h"
 #include "collector/process/ancestry.h"
 #include "collector/process/process_state.h"
-#include "collector/proc/procfs.h"
 
 #define NOTE_BYTES 256
 

@@ -413,6 +413,12 @@ int hk_intake_report(struct hk_collector *collector, const struct hk_intake_clie
 	if (r < 0) {
 		return r;
 	}
+	bool missing = client->sequence > 0 && !client->gap && peer->sequence > 0 &&
+		       report->epoch == peer->epoch && report->number > peer->number + 1;
+	if (missing) {
+		reply->last = peer->sequence;
+		return 1;
+	}
 	bool late =
 	    client->sequence == 0 && report->epoch == peer->epoch && report->number <= peer->number;
 	hk_peers_record_report(peer, report, client->user, reply->message.now_unix_ns);
@@ -428,6 +434,7 @@ int hk_intake_report(struct hk_collector *collector, const struct hk_intake_clie
 	close_holes(report);
 	peer->epoch = report->epoch;
 	peer->number = report->number;
+	peer->sequence = client->sequence;
 	return 0;
 }
 

@@ -16,6 +16,7 @@ struct hk_collector;
 /* An answer to a report; zero it first. */
 struct hk_intake_reply {
 	uint32_t opened; /* jobs */
+	uint64_t last;	 /* where the leaf's last report was in the stream, if one is missing */
 	Hk__LeafReply message;
 	struct hk_intake_part *parts;
 	Hk__LeafJobReply **jobs;
@@ -30,9 +31,11 @@ struct hk_intake_client {
 	struct hk_quota *quota;	    /* of that account */
 	uint64_t
 	    sequence; /* of a report that is read in order, and may be read again; 0: it is none */
+	bool gap;     /* the reports before it cannot be had any more */
 };
 
-/* Takes REPORT; the messages of its processes become the job's. Returns 0, -EINVAL if it is
+/* Takes REPORT; the messages of its processes become the job's. Returns 0; 1 if it is read in order
+ * and one before it is missing, so that it is not taken, unless there is a `gap`; -EINVAL if it is
  * invalid, -ENOSPC if there are too many leaves, or -ENOMEM. The answer has an error for each job
  * that could not be taken completely: -EDQUOT at a limit of the account (quota.h), -EAGAIN if the
  * next report can bring the rest. */

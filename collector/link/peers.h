@@ -23,6 +23,7 @@ struct hk_peer {
 	UT_hash_handle hh;		  /* hk_collector::peers */
 	const struct hk_account *account; /* that it was new for; NULL: none */
 	uint64_t epoch, number;		  /* of the last report taken */
+	uint64_t sequence;		  /* of that report in a stream; 0: it came over a link */
 	uint64_t seen_ns;		  /* monotonic; 0: never */
 	uint64_t seen_unix_ns;
 	uint64_t since_unix_ns; /* of the first report behind the last silence */

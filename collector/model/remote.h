@@ -11,6 +11,7 @@ struct hk_remote {
 	bool tailed;		/* the next two are known */
 	uint64_t last_chunk;	/* number of the last chunk in its file */
 	uint64_t chunk_end;	/* where that ends */
+	uint64_t sequence;	/* of the last chunk, if it came in a stream; 0: none has */
 	uint64_t sites_digest;	/* hk_sites_digest of its state; 0: to be made */
 	uint64_t
 	    evicted_at_source; /* records that its node evicted, by the tombstones in its file */

@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "collector/model/attachment.h"
 #include "collector/model/process.h"
-#include "collector/process/course.h"
 #include "collector/proc/procfs.h"
+#include "collector/process/course.h"
 #include "report/model/domains.h"
 #include "ring/sample.h"
 

@@ -8,8 +8,8 @@
 
 #include "report/finding/stack_advice.h"
 #include "report/findings/late.h"
-#include "report/findings/spread.h"
 #include "report/findings/progress/standing.h"
+#include "report/findings/spread.h"
 #include "report/model/activity.h"
 #include "report/model/domains.h"
 #include "report/model/lookup.h"

@@ -398,7 +398,7 @@ struct hk_report {
 	size_t step_count;
 	struct hk_report_bare *bare; /* in the order of processes; none of `bare_more` */
 	size_t bare_count;
-	uint64_t bare_more; /* programs for which there was no room */
+	uint64_t bare_more;			  /* programs for which there was no room */
 	struct hk_report_connection *connections; /* in the order of processes */
 	size_t connection_count;
 	struct hk_report_address *addresses; /* in the order of processes */

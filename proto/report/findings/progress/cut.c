@@ -9,7 +9,8 @@
 #include "text/quantity.h"
 #include "text/ranks.h"
 
-#define QUIET_NS UINT64_C(5000000000) /* least time for which ranks are quiet whose connections count */
+#define QUIET_NS \
+	UINT64_C(5000000000) /* least time for which ranks are quiet whose connections count */
 #define LINES_MOST 4u
 #define NAME_COLUMNS 48
 #define RANKS_BYTES 96

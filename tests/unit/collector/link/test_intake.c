@@ -17,75 +17,31 @@
 #include "collector/link/peers.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
+#include "leaf_maker.h"
 #include "world.h"
 
-#define KEY "j"
 #define RECORDS 700u
 #define MINUTE_NS UINT64_C(60000000000)
-
-static uint8_t node_id[HK_NODE_ID_BYTES] = {1}, uid[HK_UID_BYTES] = {2};
 
 /* A leaf tells of a job of one process. */
 static void report(struct world *world, uint64_t number)
 {
-	Hk__Node node = HK__NODE__INIT;
-	Hk__Job job = HK__JOB__INIT;
-	Hk__Anchor start = HK__ANCHOR__INIT;
-	Hk__Process process = HK__PROCESS__INIT;
-	Hk__LeafJob part = HK__LEAF_JOB__INIT;
-	Hk__LeafReport all = HK__LEAF_REPORT__INIT;
 	struct hk_intake_reply reply = {.parts = NULL};
-	ProtobufCMessage *owned;
-	uint8_t *bytes;
-	size_t size;
-	node.id = (ProtobufCBinaryData){sizeof(node_id), node_id};
-	job.key = (char *)(uintptr_t)KEY;
-	job.opened_unix_ns = 1;
-	process.uid = (ProtobufCBinaryData){sizeof(uid), uid};
-	process.start = &start;
-	part.job = &job;
-	part.n_processes = 1;
-	part.processes = (Hk__Process *[]){&process};
-	all.node = &node;
-	all.n_jobs = 1;
-	all.jobs = (Hk__LeafJob *[]){&part};
-	all.number = number;
-	assert_int_equal(hk_message_pack(&all.base, &bytes, &size), 0);
-	assert_int_equal(hk_message_unpack(&hk__leaf_report__descriptor, bytes, size, &owned), 0);
+	Hk__LeafReport *owned = leaf_report(number);
 	assert_int_equal(hk_intake_report(world->collector, &(struct hk_intake_client){.user = ""},
-					  (Hk__LeafReport *)owned, &reply),
+					  owned, &reply),
 			 0);
 	assert_int_equal(reply.message.n_jobs, 1);
 	assert_int_equal(reply.jobs[0]->error, 0);
 	hk_intake_reply_fini(&reply);
-	protobuf_c_message_free_unpacked(owned, NULL);
-	free(bytes);
-}
-
-static struct hk_chunk_header chunk_header(uint64_t number, uint32_t records)
-{
-	struct hk_chunk_header header = {
-	    .magic = HK_CHUNK_MAGIC,
-	    .major = HK_CHUNK_MAJOR,
-	    .minor = HK_CHUNK_MINOR,
-	    .header_bytes = HK_CHUNK_HEADER_BYTES,
-	    .total_bytes = HK_CHUNK_HEADER_BYTES,
-	    .number = number,
-	    .records = records,
-	    .min_start_ticks = UINT64_MAX,
-	    .lanes_min_start_ticks = UINT64_MAX,
-	    .long_min_start_ticks = UINT64_MAX,
-	    .span = HK_CHUNK_HEADER_BYTES,
-	};
-	memcpy(header.process, uid, sizeof(uid));
-	return header;
+	hk__leaf_report__free_unpacked(owned, NULL);
 }
 
 static int put(struct world *world, uint64_t number, uint8_t bytes[HK_CHUNK_HEADER_BYTES])
 {
 	Hk__ChunkPut put = HK__CHUNK_PUT__INIT;
 	uint64_t last;
-	put.process = (ProtobufCBinaryData){sizeof(uid), uid};
+	put.process = (ProtobufCBinaryData){HK_UID_BYTES, leaf_process};
 	put.number = number;
 	put.chunk = (ProtobufCBinaryData){HK_CHUNK_HEADER_BYTES, bytes};
 	return hk_chunk_intake_put(world->collector, "", &put, &last);
@@ -94,7 +50,7 @@ static int put(struct world *world, uint64_t number, uint8_t bytes[HK_CHUNK_HEAD
 /* Chunk NUMBER had RECORDS, which the leaf gave up. */
 static int put_tombstone(struct world *world, uint64_t number)
 {
-	const struct hk_chunk_header header = chunk_header(number, RECORDS);
+	const struct hk_chunk_header header = leaf_chunk_header(number, RECORDS);
 	uint8_t bytes[HK_CHUNK_HEADER_BYTES];
 	hk_chunk_header_tombstone(&header, 0, bytes);
 	return put(world, number, bytes);
@@ -103,16 +59,14 @@ static int put_tombstone(struct world *world, uint64_t number)
 /* One without records. */
 static int put_chunk(struct world *world, uint64_t number)
 {
-	const struct hk_chunk_header header = chunk_header(number, 0);
 	uint8_t bytes[HK_CHUNK_HEADER_BYTES];
-	memcpy(bytes, &header, sizeof(header));
-	hk_chunk_header_seal(bytes, sizeof(bytes));
+	leaf_chunk(number, bytes);
 	return put(world, number, bytes);
 }
 
 static struct hk_job *the_job(const struct world *world)
 {
-	struct hk_job *job = hk_job_find(world->collector, KEY);
+	struct hk_job *job = hk_job_find(world->collector, LEAF_KEY);
 	assert_non_null(job);
 	assert_int_equal(job->state->n_nodes, 1);
 	assert_int_equal(job->process_count, 1);
