@@ -14,8 +14,8 @@
 
 #define HK_CONNECTIONS_STALLED 8u   /* of one process; further ones are left out */
 #define HK_CONNECTIONS_ADDRESSES 4u /* of one process; further ones are left out */
-/* As often must data be sent again: with Linux's first interval of 0.2 s, over 3 s in all. */
-#define HK_CONNECTION_RETRIES 4u
+/* As often must data be sent again: with Linux's first interval of 0.2 s, for 0.6 s. */
+#define HK_CONNECTION_RETRIES 2u
 
 /* A row of the kernel's table. */
 struct hk_connection {

@@ -11,6 +11,8 @@
 
 #define QUIET_NS \
 	UINT64_C(5000000000) /* least time for which ranks are quiet whose connections count */
+#define RETRIES_LEAST \
+	4u /* of one of them at least: over 3 s, with Linux's first interval of 0.2 s */
 #define LINES_MOST 4u
 #define NAME_COLUMNS 48
 #define RANKS_BYTES 96
@@ -21,6 +23,7 @@ struct cut {
 	const struct hk_report *report;
 	size_t connections;
 	bool among_ranks;  /* those between ranks count only */
+	uint32_t retries;  /* of the connection with the most */
 	uint64_t quiet_ns; /* of the ranks that have them, the shortest time */
 	double sum_ns;
 	/* An end of all of them. The other ends are several if `alone`, or else the one `other`. */
@@ -117,9 +120,11 @@ static void cut_find(struct cut *cut)
 	}
 	cut->quiet_ns = UINT64_MAX;
 	for (size_t i = 0; i < report->connection_count; i++) {
+		uint32_t retries = report->connections[i].retries;
 		uint64_t quiet_ns = quiet_of(report, report->connections[i].rank);
 		if (counts(cut, &report->connections[i])) {
 			cut->connections++;
+			cut->retries = retries > cut->retries ? retries : cut->retries;
 			cut->quiet_ns = quiet_ns < cut->quiet_ns ? quiet_ns : cut->quiet_ns;
 		}
 	}
@@ -242,7 +247,7 @@ bool hk_cut_add(struct hk_findings *findings, const struct hk_report *report)
 	const bool closed = report->job.closed;
 
 	cut_find(&cut);
-	if (cut.connections == 0) {
+	if (cut.retries < RETRIES_LEAST) {
 		return false;
 	}
 	int32_t *ranks = calloc(report->rank_count, sizeof(*ranks));

@@ -148,6 +148,22 @@ static void test_other_hosts_are_a_guess_and_do_not_count_beside_ranks(void **st
 	expect(&job, "high hang [ 2 ] ");
 }
 
+static void test_one_connection_must_have_had_no_answer_for_long(void **state)
+{
+	struct job job;
+	(void)state;
+	fill(&job);
+	stall(&job, 1, hosts[2]);
+	stall(&job, 2, hosts[3]);
+	job.stalled[1][0].retries = 2;
+	expect(&job, "high hang [ 2 ]");
+	fill(&job);
+	stall(&job, 1, hosts[2]);
+	stall(&job, 2, hosts[3]);
+	job.stalled[1][0].retries = job.stalled[2][0].retries = 3;
+	expect(&job, NULL);
+}
+
 static void test_a_rank_that_makes_calls_is_not_stuck(void **state)
 {
 	struct job job;
@@ -165,6 +181,7 @@ int main(void)
 	    cmocka_unit_test(test_of_two_ends_neither_is_named),
 	    cmocka_unit_test(test_no_end_is_named_if_none_has_all_connections),
 	    cmocka_unit_test(test_other_hosts_are_a_guess_and_do_not_count_beside_ranks),
+	    cmocka_unit_test(test_one_connection_must_have_had_no_answer_for_long),
 	    cmocka_unit_test(test_a_rank_that_makes_calls_is_not_stuck),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
