@@ -341,6 +341,8 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_clien
 			return r;
 		}
 	}
+	node->report_epoch = client->sequence > 0 ? report->epoch : 0;
+	node->report_number = client->sequence > 0 ? report->number : 0;
 	/* Their sums are saved with this number: what is in them already is not added again. */
 	if (client->sequence == 0 || client->sequence > job->state->arrivals_sequence) {
 		take_arrivals(collector, job, report->node, part);
@@ -401,6 +403,37 @@ static int reply_init(struct hk_intake_reply *reply, const Hk__LeafReport *repor
 	return 0;
 }
 
+/* Finds the last report of a leaf that this collector has not heard yet, in the jobs that another
+ * one has saved. */
+static void recall_report(const struct hk_collector *collector, const Hk__LeafReport *report,
+			  struct hk_peer *peer)
+{
+	struct hk_job *job;
+	DL_FOREACH (collector->jobs, job) {
+		const Hk__Node *node = hk_job_node(job, report->node->id.data);
+		if (node && node->report_epoch == report->epoch &&
+		    node->report_number > peer->number) {
+			peer->epoch = node->report_epoch;
+			peer->number = node->report_number;
+		}
+	}
+}
+
+/* Whether a report that is read in order comes without the one before it. */
+static bool is_missing_one(const struct hk_collector *collector,
+			   const struct hk_intake_client *client, const Hk__LeafReport *report,
+			   struct hk_peer *peer)
+{
+	if (client->sequence == 0 || client->gap) {
+		return false;
+	}
+	if (peer->sequence == 0) {
+		recall_report(collector, report, peer);
+	}
+	return peer->number > 0 && report->epoch == peer->epoch &&
+	       report->number > peer->number + 1;
+}
+
 int hk_intake_report(struct hk_collector *collector, const struct hk_intake_client *client,
 		     Hk__LeafReport *report, struct hk_intake_reply *reply)
 {
@@ -413,9 +446,7 @@ int hk_intake_report(struct hk_collector *collector, const struct hk_intake_clie
 	if (r < 0) {
 		return r;
 	}
-	bool missing = client->sequence > 0 && !client->gap && peer->sequence > 0 &&
-		       report->epoch == peer->epoch && report->number > peer->number + 1;
-	if (missing) {
+	if (is_missing_one(collector, client, report, peer)) {
 		reply->last = peer->sequence;
 		return 1;
 	}

@@ -9,6 +9,7 @@
 
 #include "collector/feed/taking.h"
 #include "collector/lifecycle/job_list.h"
+#include "collector/lifecycle/job_save.h"
 #include "collector/link/peers.h"
 #include "collector/model/collector.h"
 #include "collector/model/remote.h"
@@ -148,6 +149,25 @@ static void test_the_first_report_that_is_read_may_have_any_number(void **state)
 	end(&feeding);
 }
 
+static void test_a_root_that_takes_over_knows_the_last_report(void **state)
+{
+	struct feeding feeding;
+	(void)state;
+	begin(&feeding);
+	assert_int_equal(report(&feeding, 11, 1), 0);
+	assert_int_equal(report(&feeding, 12, 2), 0);
+	hk_job_save(feeding.world.collector, hk_job_find(feeding.world.collector, LEAF_KEY));
+	world_restart(&feeding.world);
+	assert_int_equal(report(&feeding, 14, 4), HK_TAKING_AGAIN);
+	assert_int_equal(feeding.taking.again, 10);
+	assert_int_equal(report(&feeding, 11, 1), 0);
+	assert_int_equal(report(&feeding, 12, 2), 0);
+	assert_int_equal(report(&feeding, 13, 3), 0);
+	assert_int_equal(report(&feeding, 14, 4), 0);
+	assert_int_equal(feeding.taking.missing, 0);
+	end(&feeding);
+}
+
 /* The report that names the process was left out: that shows when its chunk has waited. */
 static void test_a_chunk_of_an_unknown_process_has_its_report_searched_once(void **state)
 {
@@ -173,6 +193,7 @@ int main(void)
 	    cmocka_unit_test(test_a_chunk_that_is_nowhere_is_done_without),
 	    cmocka_unit_test(test_a_report_that_was_left_out_is_read_again),
 	    cmocka_unit_test(test_the_first_report_that_is_read_may_have_any_number),
+	    cmocka_unit_test(test_a_root_that_takes_over_knows_the_last_report),
 	    cmocka_unit_test(test_a_chunk_of_an_unknown_process_has_its_report_searched_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
