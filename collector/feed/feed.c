@@ -197,7 +197,7 @@ static void see_stream(struct hk_collector *collector, struct hk_feed *feed, int
 		DL_FOREACH (collector->jobs, job) {
 			job->state->arrivals_sequence = 0;
 		}
-		feed->taking.begin = 0;
+		feed->taking.begin = feed->taking.gap = feed->taking.told = 0;
 	}
 	feed->created = created;
 }

@@ -31,15 +31,11 @@ static bool passes(int error)
 /* ---- gaps ---- */
 
 /* Something before message SEQUENCE is missing; what came before that was message LAST, 0: unknown.
- * Returns whether the stream is to be read for the second time from there: once. */
+ * Returns whether the stream is to be read for the second time from there. That is done once for
+ * each message: while it is read again for one, earlier ones show the same gaps as before. */
 static bool searches(struct hk_taking *taking, uint64_t sequence, uint64_t last)
 {
-	if (taking->replay) {
-		return false;
-	}
-	if (sequence == taking->gap) {
-		taking->missing++;
-		hk_warning("messages are missing in the stream before=%" PRIu64, sequence);
+	if (taking->replay || sequence <= taking->gap) {
 		return false;
 	}
 	taking->gap = sequence;
@@ -101,6 +97,15 @@ static int take_report(struct hk_taking *taking, struct hk_collector *collector,
 
 /* ---- chunks ---- */
 
+/* A report that is nowhere was given up by its leaf, and the next one has its values. */
+static void tell_missing(struct hk_taking *taking, uint64_t sequence)
+{
+	if (taking->told < sequence) {
+		taking->told = sequence;
+		hk_warning("chunks are missing in the stream before=%" PRIu64, sequence);
+	}
+}
+
 /* Returns 1, or -errno, or 0 if a chunk before it must be searched for. A chunk whose predecessor
  * is nowhere comes without it. */
 static int put_chunk(struct hk_taking *taking, struct hk_collector *collector, uint64_t sequence,
@@ -112,7 +117,10 @@ static int put_chunk(struct hk_taking *taking, struct hk_collector *collector, u
 	    r < 0 ? NULL : hk_ancestry_by_uid(collector, put->process.data);
 	if (r == 0) {
 		put->gap = !searches(taking, sequence, process->remote->sequence);
-		r = put->gap ? hk_chunk_intake_put(collector, "", put, &last) : 0;
+		if (put->gap) {
+			tell_missing(taking, sequence);
+			r = hk_chunk_intake_put(collector, "", put, &last);
+		}
 	}
 	if (r == 1 && sequence > process->remote->sequence) {
 		process->remote->sequence = sequence;
@@ -195,7 +203,7 @@ uint64_t hk_taking_oldest(const struct hk_taking *taking)
 bool hk_taking_must_search(struct hk_taking *taking, uint64_t limit_ns)
 {
 	const struct hk_orphan *orphan = taking->orphans.list;
-	return orphan && orphan->came_ns < limit_ns && orphan->sequence != taking->gap &&
+	return orphan && orphan->came_ns < limit_ns && orphan->sequence > taking->gap &&
 	       searches(taking, orphan->sequence, 0);
 }
 

@@ -26,10 +26,10 @@ struct hk_taking {
 	struct hk_assemblies assemblies;
 	struct hk_orphans orphans;
 	uint64_t begin;	  /* the stream is read behind this message */
-	uint64_t gap;	  /* the message that showed that one before it is missing; 0: none has */
+	uint64_t gap;	  /* the last message that showed that one before it is missing; 0: none */
+	uint64_t told;	  /* the last chunk before which others are nowhere; 0: none */
 	uint64_t again;	  /* the last message before the missing one */
 	uint64_t dropped; /* messages */
-	uint64_t missing; /* gaps that were there when the stream was read for the second time */
 };
 
 #define HK_TAKING_AGAIN 1
