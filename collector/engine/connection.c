@@ -350,6 +350,11 @@ const struct hk_nats *hk_engine_nats(const struct hk_engine *engine)
 	return engine->nats;
 }
 
+natsConnection *hk_engine_connection(const struct hk_engine *engine)
+{
+	return engine->connection;
+}
+
 jsCtx *hk_engine_stream(const struct hk_engine *engine)
 {
 	return engine->stream;

@@ -7,7 +7,8 @@
 struct hk_engine;
 
 const struct hk_nats *hk_engine_nats(const struct hk_engine *engine);
-/* NULL before the first connection. */
+/* Both NULL before the first connection. */
+natsConnection *hk_engine_connection(const struct hk_engine *engine);
 jsCtx *hk_engine_stream(const struct hk_engine *engine);
 
 /* Writes the reason of a failure into PROBLEM, HK_ENGINE_PROBLEM_BYTES long, and returns it as

@@ -30,6 +30,7 @@
 	X(natsOptions_Destroy)                     \
 	X(natsConnection_Connect)                  \
 	X(natsConnection_Status)                   \
+	X(natsConnection_RequestString)            \
 	X(natsConnection_GetLastError)             \
 	X(natsConnection_GetMaxPayload)            \
 	X(natsConnection_JetStream)                \
@@ -41,6 +42,7 @@
 	X(jsPubAck_Destroy)                        \
 	X(js_PublishMsg)                           \
 	X(js_GetLastMsg)                           \
+	X(js_GetMsg)                               \
 	X(js_AddStream)                            \
 	X(js_UpdateStream)                         \
 	X(js_GetStreamInfo)                        \

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/engine/handle.h"
+#include "collector/engine/search.h"
 #include "collector/engine/stream.h"
 #include "collector/engine/subject.h"
 
@@ -41,14 +42,16 @@ struct hk_source {
 	uint64_t after;	   /* sequence of the last message that came */
 	uint64_t counted;  /* by the consumer, up to that message */
 	uint64_t heard_ns; /* monotonic */
+	int64_t created;   /* of the stream; 0: not known yet */
 	uint64_t
-	    behind_ns;	 /* monotonic: since when the stream ends before `after`; 0: it does not */
-	int64_t created; /* of the stream; 0: not known yet */
+	    behind_ns; /* monotonic: since when the stream ends before `after`; 0: it does not */
 	/* Guarded by the lock. */
 	pthread_mutex_t lock;
 	pthread_cond_t room;
-	bool ending, again; /* `again`: begin behind `again_after` */
-	uint64_t again_after;
+	bool ending;
+	bool searching; /* for what is missing before the first item, as the next two say */
+	char subject[HK_SUBJECT_BYTES];
+	uint64_t behind;
 	struct item *items;
 	size_t bytes;
 	char problem[HK_ENGINE_PROBLEM_BYTES];
@@ -193,12 +196,107 @@ static bool read_part(const struct hk_nats *nats, natsMsg *message, struct hk_so
 	return !*rest && part >= 1 && part <= parts && parts <= UINT16_MAX;
 }
 
+/* Makes an item of MESSAGE. Returns NULL without memory. */
+static struct item *item_of(const struct hk_source *source, natsMsg *message, uint64_t sequence,
+			    uint64_t pending)
+{
+	const struct hk_nats *nats = source->nats;
+	struct item *item = calloc(1, sizeof(*item));
+	if (!item) {
+		return NULL;
+	}
+	item->message = message;
+	item->view = (struct hk_source_message){
+	    .sequence = sequence,
+	    .pending = pending,
+	    .created = source->created,
+	    .subject = nats->natsMsg_GetSubject(message),
+	    .bytes = nats->natsMsg_GetData(message),
+	    .size = (size_t)nats->natsMsg_GetDataLength(message),
+	};
+	if (!read_part(nats, message, &item->view)) {
+		item->view.size = 0; /* no request: it will be counted as damaged */
+		item->view.part = item->view.parts = 1;
+	}
+	return item;
+}
+
+static void free_items(const struct hk_source *source, struct item **items)
+{
+	struct item *item, *next;
+	DL_FOREACH_SAFE(*items, item, next)
+	{
+		DL_DELETE(*items, item);
+		source->nats->natsMsg_Destroy(item->message);
+		free(item);
+	}
+}
+
+/* Adds the messages that the search asks for to FOUND, up to message BEFORE. Returns 0 or -errno.
+ */
+static int find(struct hk_source *source, uint64_t before, struct item **found)
+{
+	char problem[HK_ENGINE_PROBLEM_BYTES] = "";
+	uint64_t sequence = source->behind;
+	natsMsg *message = NULL;
+	int r;
+	while ((r = hk_search_next(source->engine, source->subject, sequence, before, &sequence,
+				   &message, problem)) > 0) {
+		struct item *item = item_of(source, message, sequence, 1);
+		if (!item) {
+			source->nats->natsMsg_Destroy(message);
+			return -ENOMEM;
+		}
+		DL_APPEND(*found, item);
+	}
+	if (r < 0) {
+		set_problem(source, problem);
+	}
+	return r;
+}
+
+/* Does what hk_source_search has asked for, if it has. What is found comes before the first item,
+ * which stays where it is meanwhile. */
+static void search(struct hk_source *source)
+{
+	struct item *found = NULL, *first;
+	pthread_mutex_lock(&source->lock);
+	first = source->searching ? source->items : NULL;
+	pthread_mutex_unlock(&source->lock);
+	if (!first) {
+		return;
+	}
+	if (find(source, first->view.sequence, &found) < 0) {
+		free_items(source, &found);
+		wait_a_little(source);
+		return;
+	}
+	pthread_mutex_lock(&source->lock);
+	first->view.searched = true;
+	struct item *item;
+	DL_FOREACH (found, item) {
+		source->bytes += item->view.size;
+	}
+	DL_CONCAT(found, source->items);
+	source->items = found;
+	source->searching = false;
+	source->problem[0] = '\0';
+	pthread_mutex_unlock(&source->lock);
+	source->wake(source->context);
+}
+
 static void append(struct hk_source *source, struct item *item)
 {
 	pthread_mutex_lock(&source->lock);
-	while (!source->ending && !source->again && source->items &&
+	while (!source->ending && source->items &&
 	       source->bytes + item->view.size > HK_SOURCE_BYTES) {
-		pthread_cond_wait(&source->room, &source->lock);
+		if (source->searching) {
+			pthread_mutex_unlock(&source->lock);
+			search(source);
+			pthread_mutex_lock(&source->lock);
+		} else {
+			pthread_cond_wait(&source->room, &source->lock);
+		}
 	}
 	DL_APPEND(source->items, item);
 	source->bytes += item->view.size;
@@ -211,28 +309,17 @@ static bool take(struct hk_source *source, natsMsg *message)
 {
 	const struct hk_nats *nats = source->nats;
 	jsMsgMetaData *meta = NULL;
-	struct item *item = calloc(1, sizeof(*item));
-	bool next = item && nats->natsMsg_GetMetaData(&meta, message) == NATS_OK &&
+	struct item *item = NULL;
+	bool next = nats->natsMsg_GetMetaData(&meta, message) == NATS_OK &&
 		    meta->Sequence.Consumer == source->counted + 1 &&
 		    meta->Sequence.Stream > source->after;
-	if (!next) {
+	if (next) {
+		item = item_of(source, message, meta->Sequence.Stream, meta->NumPending);
+	}
+	if (!item) {
 		nats->jsMsgMetaData_Destroy(meta);
 		nats->natsMsg_Destroy(message);
-		free(item);
 		return false;
-	}
-	item->message = message;
-	item->view = (struct hk_source_message){
-	    .sequence = meta->Sequence.Stream,
-	    .pending = meta->NumPending,
-	    .created = source->created,
-	    .subject = nats->natsMsg_GetSubject(message),
-	    .bytes = nats->natsMsg_GetData(message),
-	    .size = (size_t)nats->natsMsg_GetDataLength(message),
-	};
-	if (!read_part(nats, message, &item->view)) {
-		item->view.size = 0; /* no request: it will be counted as damaged */
-		item->view.part = item->view.parts = 1;
 	}
 	source->counted = meta->Sequence.Consumer;
 	source->after = meta->Sequence.Stream;
@@ -281,41 +368,11 @@ static bool fetch(struct hk_source *source)
 	return good;
 }
 
-/* Forgets the oldest message. The lock is held. */
-static natsMsg *remove_first(struct hk_source *source)
-{
-	struct item *item = source->items;
-	natsMsg *message = item ? item->message : NULL;
-	if (item) {
-		DL_DELETE(source->items, item);
-		source->bytes -= item->view.size;
-		pthread_cond_broadcast(&source->room);
-		free(item);
-	}
-	return message;
-}
-
-/* Does what hk_source_again has asked for. */
-static void begin_again(struct hk_source *source)
-{
-	pthread_mutex_lock(&source->lock);
-	bool again = source->again;
-	while (again && source->items) {
-		source->nats->natsMsg_Destroy(remove_first(source));
-	}
-	source->after = again ? source->again_after : source->after;
-	source->again = false;
-	pthread_mutex_unlock(&source->lock);
-	if (again) {
-		unsubscribe(source);
-	}
-}
-
 static void *run(void *data)
 {
 	struct hk_source *source = data;
 	while (!is_ending(source)) {
-		begin_again(source);
+		search(source);
 		if (!source->subscription && subscribe(source) < 0) {
 			wait_a_little(source);
 		} else if (!fetch(source)) {
@@ -371,9 +428,7 @@ struct hk_source *hk_source_free(struct hk_source *source)
 	if (source->begun) {
 		pthread_join(source->thread, NULL);
 	}
-	while (source->items) {
-		source->nats->natsMsg_Destroy(remove_first(source));
-	}
+	free_items(source, &source->items);
 	pthread_cond_destroy(&source->room);
 	pthread_mutex_destroy(&source->lock);
 	free(source);
@@ -383,7 +438,7 @@ struct hk_source *hk_source_free(struct hk_source *source)
 bool hk_source_next(struct hk_source *source, struct hk_source_message *ret_message)
 {
 	pthread_mutex_lock(&source->lock);
-	const struct item *item = source->again ? NULL : source->items;
+	const struct item *item = source->searching ? NULL : source->items;
 	if (item) {
 		*ret_message = item->view;
 	}
@@ -394,16 +449,25 @@ bool hk_source_next(struct hk_source *source, struct hk_source_message *ret_mess
 void hk_source_drop(struct hk_source *source)
 {
 	pthread_mutex_lock(&source->lock);
-	natsMsg *message = source->again ? NULL : remove_first(source);
+	struct item *item = source->items;
+	if (item) {
+		DL_DELETE(source->items, item);
+		source->bytes -= item->view.size;
+		pthread_cond_broadcast(&source->room);
+	}
 	pthread_mutex_unlock(&source->lock);
-	source->nats->natsMsg_Destroy(message);
+	if (item) {
+		source->nats->natsMsg_Destroy(item->message);
+		free(item);
+	}
 }
 
-void hk_source_again(struct hk_source *source, uint64_t after)
+void hk_source_search(struct hk_source *source, const char *subject, uint64_t behind)
 {
 	pthread_mutex_lock(&source->lock);
-	source->again = true;
-	source->again_after = after;
+	snprintf(source->subject, sizeof(source->subject), "%s", subject);
+	source->behind = behind;
+	source->searching = source->items != NULL;
 	pthread_cond_broadcast(&source->room);
 	pthread_mutex_unlock(&source->lock);
 }

@@ -1,8 +1,8 @@
 /* source.h: the messages of one partition, in order, from a sequence number on.
  *
- * A thread reads ahead, up to HK_SOURCE_BYTES. Whatever happens to the engine, each message comes
- * once and in order: the thread counts, and begins again behind the last one where a number is
- * missing. `next` and `take` are for one thread.
+ * A thread reads ahead, up to HK_SOURCE_BYTES. Whatever happens to the connection, each message
+ * that the engine brings comes once and in order: the thread counts, and begins again behind the
+ * last one where a number is missing. `next`, `drop` and `search` are for one thread.
  */
 #ifndef HK_COLLECTOR_ENGINE_SOURCE_H
 #define HK_COLLECTOR_ENGINE_SOURCE_H
@@ -22,11 +22,12 @@ struct hk_source_message {
 	unsigned part, parts; /* 1 of 1: it is whole */
 	uint64_t attempt;     /* of the sender, at a request in parts */
 	int64_t created;      /* when the stream was made, ns since the Unix epoch */
+	bool searched;	      /* what hk_source_search found for it has come before it */
 };
 
-/* Begins to read PARTITION behind AFTER of the stream that was made at CREATED, 0: not known; of
- * another stream all. WAKE(CONTEXT) is called, on another thread, when a message
- * has come. ENGINE outlives the source. Returns 0 or -errno. */
+/* Begins to read PARTITION behind AFTER of the stream that was made at CREATED, 0: not known.
+ * Another stream is read from its beginning. WAKE(CONTEXT) is called, on another thread, when a
+ * message has come. ENGINE outlives the source. Returns 0 or -errno. */
 int hk_source_open(struct hk_engine *engine, unsigned partition, uint64_t after, int64_t created,
 		   void (*wake)(void *context), void *context, struct hk_source **ret_source);
 /* Accepts NULL, returns NULL. */
@@ -37,8 +38,10 @@ struct hk_source *hk_source_free(struct hk_source *source);
 bool hk_source_next(struct hk_source *source, struct hk_source_message *ret_message);
 void hk_source_drop(struct hk_source *source);
 
-/* Forgets what has come, and reads behind AFTER for the second time. */
-void hk_source_again(struct hk_source *source, uint64_t after);
+/* The oldest message shows that others of SUBJECT are missing, behind message BEHIND of the stream
+ * and before itself: an engine whose nodes were killed left some out (NATS 2.9.10). They are asked
+ * for one by one, and come before it; then it comes again. Until then nothing comes. */
+void hk_source_search(struct hk_source *source, const char *subject, uint64_t behind);
 
 /* Copies why nothing comes, or "". */
 void hk_source_problem(struct hk_source *source, char problem[HK_ENGINE_PROBLEM_BYTES]);

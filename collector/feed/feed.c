@@ -36,7 +36,6 @@
 #define FIRST_WAIT_MS 10000u
 /* A sender stores all parts within far less, or begins again. */
 #define PARTS_NS (180 * SECOND_NS)
-#define ORPHAN_NS (3 * SECOND_NS)  /* a report that is in the stream comes before its chunks */
 #define CLOSING_NS (4 * SECOND_NS) /* longest try to close a replayed job */
 
 struct hk_feed {
@@ -112,7 +111,7 @@ int hk_feed_open(struct hk_collector *collector, struct hk_feed **ret_feed,
 	if (!feed) {
 		return -ENOMEM;
 	}
-	feed->partition = collector->options.partition;
+	feed->partition = feed->taking.partition = collector->options.partition;
 	feed->replay = feed->taking.replay = collector->options.replay;
 	feed->store_fd = -1;
 	feed->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -123,8 +122,7 @@ int hk_feed_open(struct hk_collector *collector, struct hk_feed **ret_feed,
 		return r;
 	}
 	if (!feed->replay) {
-		feed->handled = hk_tenure_begin(feed->tenure, &feed->created);
-		feed->taking.begin = feed->handled;
+		feed->handled = feed->taking.begin = hk_tenure_begin(feed->tenure, &feed->created);
 	}
 	*ret_feed = feed;
 	return 0;
@@ -172,11 +170,6 @@ static bool holds(const struct hk_feed *feed)
 	return feed->replay || hk_tenure_holds(feed->tenure);
 }
 
-static uint64_t before(uint64_t now_ns, uint64_t duration_ns)
-{
-	return now_ns > duration_ns ? now_ns - duration_ns : 0;
-}
-
 /* ---- messages ---- */
 
 static void hold(struct hk_feed *feed, int error, uint64_t now_ns)
@@ -195,18 +188,13 @@ static void see_stream(struct hk_collector *collector, struct hk_feed *feed, int
 	struct hk_job *job;
 	if (feed->created != 0 && feed->created != created) {
 		DL_FOREACH (collector->jobs, job) {
-			job->state->arrivals_sequence = 0;
+			for (size_t i = 0; i < job->state->n_nodes; i++) {
+				job->state->nodes[i]->arrivals_sequence = 0;
+			}
 		}
-		feed->taking.begin = feed->taking.gap = feed->taking.told = 0;
+		feed->taking.begin = feed->handled = 0;
 	}
 	feed->created = created;
-}
-
-/* Reads for the second time from where something is missing. */
-static void read_again(struct hk_feed *feed)
-{
-	hk_taking_fini(&feed->taking);
-	hk_source_again(feed->source, feed->taking.again);
 }
 
 /* Takes in what has come, for a turn. */
@@ -215,18 +203,19 @@ static void take_messages(struct hk_collector *collector, struct hk_feed *feed, 
 	struct hk_source_message message;
 	uint64_t at = now_ns;
 	while (at - now_ns < TURN_NS && holds(feed) && hk_source_next(feed->source, &message)) {
+		see_stream(collector, feed, message.created);
 		int r = hk_taking_take(&feed->taking, collector, &message, now_ns);
-		if (r == HK_TAKING_AGAIN) {
-			read_again(feed);
-			return;
-		}
 		if (r < 0) {
 			hold(feed, r, now_ns);
 			return;
 		}
 		feed->held_error = 0;
-		see_stream(collector, feed, message.created);
-		feed->handled = message.sequence;
+		if (r == HK_TAKING_SEARCH) {
+			hk_source_search(feed->source, feed->taking.subject, feed->taking.behind);
+			continue;
+		}
+		/* What was searched for comes late. */
+		feed->handled = message.sequence > feed->handled ? message.sequence : feed->handled;
 		feed->pending = message.pending;
 		if (message.pending == 0) {
 			hk_closed_jobs_seen(&feed->closed, message.sequence);
@@ -326,10 +315,7 @@ int hk_feed_run(struct hk_collector *collector, struct hk_feed *feed, uint64_t n
 	}
 	if (now_ns >= feed->save_ns) {
 		tell_problem(feed);
-		hk_taking_expire(&feed->taking, before(now_ns, PARTS_NS));
-		if (hk_taking_must_search(&feed->taking, before(now_ns, ORPHAN_NS))) {
-			read_again(feed);
-		}
+		hk_taking_expire(&feed->taking, now_ns > PARTS_NS ? now_ns - PARTS_NS : 0);
 		save(collector, feed);
 		uint64_t end = hk_clock_monotonic_ns(), wait = (end - now_ns) * SAVE_SPACING;
 		wait = wait < SAVE_NS ? SAVE_NS : wait;

@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "base/log.h"
+#include "collector/engine/subject.h"
 #include "collector/feed/answers.h"
 #include "collector/lifecycle/job_list.h"
 #include "collector/lifecycle/job_open.h"
@@ -28,21 +29,12 @@ static bool passes(int error)
 	       error == -ENFILE || error == -EIO || error == -EAGAIN || error == -EROFS;
 }
 
-/* ---- gaps ---- */
-
-/* Something before message SEQUENCE is missing; what came before that was message LAST, 0: unknown.
- * Returns whether the stream is to be read for the second time from there. That is done once for
- * each message: while it is read again for one, earlier ones show the same gaps as before. */
-static bool searches(struct hk_taking *taking, uint64_t sequence, uint64_t last)
+/* Returns behind which message something is to be searched for that is missing before message
+ * SEQUENCE. What came before that was message LAST, 0: unknown. */
+static uint64_t behind(const struct hk_taking *taking, uint64_t last, uint64_t sequence)
 {
-	if (taking->replay || sequence <= taking->gap) {
-		return false;
-	}
-	taking->gap = sequence;
 	/* Numbers of a stream that was made again begin again. */
-	taking->again = last > taking->begin && last < sequence ? last : taking->begin;
-	hk_debug("read again behind=%" PRIu64 " because of=%" PRIu64, taking->again, sequence);
-	return true;
+	return last > taking->begin && last < sequence ? last : taking->begin;
 }
 
 /* ---- reports ---- */
@@ -64,19 +56,21 @@ static void choose_job(const char *key, Hk__LeafReport *report)
 	report->n_jobs = kept;
 }
 
-static int take_report(struct hk_taking *taking, struct hk_collector *collector, uint64_t sequence,
-		       Hk__LeafReport *report)
+static int take_report(struct hk_taking *taking, struct hk_collector *collector,
+		       const struct hk_source_message *message, Hk__LeafReport *report)
 {
-	struct hk_intake_client client = {.user = "", .sequence = sequence};
+	/* A report that is nowhere was given up by its leaf, and the next one has its values. */
+	const struct hk_intake_client client = {
+	    .user = "", .sequence = message->sequence, .gap = message->searched || taking->replay};
 	struct hk_intake_reply reply = {.parts = NULL};
 	if (taking->replay) {
 		choose_job(taking->replay, report);
 	}
 	int r = hk_intake_report(collector, &client, report, &reply);
-	if (r == 1 && !searches(taking, sequence, reply.last)) {
-		hk_intake_reply_fini(&reply);
-		client.gap = true;
-		r = hk_intake_report(collector, &client, report, &reply);
+	if (r == 1) {
+		hk_subject_report(taking->partition, report->node->id.data, taking->subject);
+		taking->behind = behind(taking, reply.last, message->sequence);
+		r = HK_TAKING_SEARCH;
 	}
 	for (size_t i = 0; r == 0 && i < reply.message.n_jobs; i++) {
 		const Hk__LeafJobReply *job = reply.message.jobs[i];
@@ -97,33 +91,28 @@ static int take_report(struct hk_taking *taking, struct hk_collector *collector,
 
 /* ---- chunks ---- */
 
-/* A report that is nowhere was given up by its leaf, and the next one has its values. */
-static void tell_missing(struct hk_taking *taking, uint64_t sequence)
-{
-	if (taking->told < sequence) {
-		taking->told = sequence;
-		hk_warning("chunks are missing in the stream before=%" PRIu64, sequence);
-	}
-}
-
-/* Returns 1, or -errno, or 0 if a chunk before it must be searched for. A chunk whose predecessor
- * is nowhere comes without it. */
-static int put_chunk(struct hk_taking *taking, struct hk_collector *collector, uint64_t sequence,
-		     Hk__ChunkPut *put)
+/* Returns 1; 0 if chunks before it must be searched for; or -errno. A chunk whose predecessor is
+ * nowhere comes without it. */
+static int put_chunk(struct hk_taking *taking, struct hk_collector *collector,
+		     const struct hk_source_message *message, Hk__ChunkPut *put)
 {
 	uint64_t last;
 	int r = hk_chunk_intake_put(collector, "", put, &last);
 	struct hk_process *process =
 	    r < 0 ? NULL : hk_ancestry_by_uid(collector, put->process.data);
-	if (r == 0) {
-		put->gap = !searches(taking, sequence, process->remote->sequence);
-		if (put->gap) {
-			tell_missing(taking, sequence);
-			r = hk_chunk_intake_put(collector, "", put, &last);
-		}
+	if (r == 0 && !message->searched && !taking->replay) {
+		hk_subject_chunk(taking->partition, process->state->node.data, process->uid,
+				 taking->subject);
+		taking->behind = behind(taking, process->remote->sequence, message->sequence);
+		return 0;
 	}
-	if (r == 1 && sequence > process->remote->sequence) {
-		process->remote->sequence = sequence;
+	if (r == 0) {
+		hk_warning("chunks are missing in the stream before=%" PRIu64, message->sequence);
+		put->gap = true;
+		r = hk_chunk_intake_put(collector, "", put, &last);
+	}
+	if (r == 1 && message->sequence > process->remote->sequence) {
+		process->remote->sequence = message->sequence;
 	}
 	return r;
 }
@@ -135,37 +124,38 @@ static bool is_removed(const struct hk_collector *collector, const struct hk_job
 	       access(collector->store, F_OK) == 0;
 }
 
-static int take_chunk(struct hk_taking *taking, struct hk_collector *collector, uint64_t sequence,
-		      Hk__ChunkPut *put)
+static int take_chunk(struct hk_taking *taking, struct hk_collector *collector,
+		      const struct hk_source_message *message, Hk__ChunkPut *put)
 {
-	int r = put_chunk(taking, collector, sequence, put);
+	int r = put_chunk(taking, collector, message, put);
 	struct hk_job *job = r < 0 ? hk_job_find_of(collector, put->job, "") : NULL;
 	/* A root that gave a node up has closed the job without it. */
 	if (r == -ENOENT && job && job->state->closed && hk_job_reopen(collector, job) == 0) {
-		r = put_chunk(taking, collector, sequence, put);
+		r = put_chunk(taking, collector, message, put);
 	}
 	r = r == -EIO && job && is_removed(collector, job) ? -ENOENT : r;
-	return r < 0 ? r : r == 0 ? HK_TAKING_AGAIN : 0;
+	return r < 0 ? r : r == 0 ? HK_TAKING_SEARCH : 0;
 }
 
 /* ---- messages ---- */
 
-static int take_request(struct hk_taking *taking, struct hk_collector *collector, uint64_t sequence,
-			const void *bytes, size_t size)
+/* Takes what MESSAGE, perhaps with earlier ones, consists of: BYTES. */
+static int take_request(struct hk_taking *taking, struct hk_collector *collector,
+			const struct hk_source_message *message, const void *bytes, size_t size)
 {
-	ProtobufCMessage *message = NULL;
-	int r = hk_message_unpack(&hk__request__descriptor, bytes, size, &message);
+	ProtobufCMessage *unpacked = NULL;
+	int r = hk_message_unpack(&hk__request__descriptor, bytes, size, &unpacked);
 	if (r < 0) {
 		return r;
 	}
-	Hk__Request *request = (Hk__Request *)message;
+	Hk__Request *request = (Hk__Request *)unpacked;
 	r = -EBADMSG;
 	if (request->what_case == HK__REQUEST__WHAT_REPORT) {
-		r = take_report(taking, collector, sequence, request->report);
+		r = take_report(taking, collector, message, request->report);
 	} else if (request->what_case == HK__REQUEST__WHAT_CHUNK) {
 		bool wanted =
 		    !taking->replay || hk_job_find_of(collector, request->chunk->job, "") != NULL;
-		r = wanted ? take_chunk(taking, collector, sequence, request->chunk) : 0;
+		r = wanted ? take_chunk(taking, collector, message, request->chunk) : 0;
 	} else if (request->what_case == HK__REQUEST__WHAT_STACKS_PUT) {
 		/* Stacks that come too late are dropped. */
 		(void)hk_gather_put(collector, "", request->stacks_put);
@@ -175,22 +165,19 @@ static int take_request(struct hk_taking *taking, struct hk_collector *collector
 	return r;
 }
 
-/* Takes in the chunks whose process is known by now. Returns 0 or HK_TAKING_AGAIN. */
-static int take_orphans(struct hk_taking *taking, struct hk_collector *collector)
+/* Takes in the chunks whose process is known by now. */
+static void take_orphans(struct hk_taking *taking, struct hk_collector *collector)
 {
 	struct hk_orphan *orphan, *next;
 	DL_FOREACH_SAFE(taking->orphans.list, orphan, next)
 	{
-		int r =
-		    take_request(taking, collector, orphan->sequence, orphan->bytes, orphan->size);
-		if (r == HK_TAKING_AGAIN) {
-			return r;
-		}
+		const struct hk_source_message message = {.sequence = orphan->sequence,
+							  .searched = true};
+		int r = take_request(taking, collector, &message, orphan->bytes, orphan->size);
 		if (r == 0 || (r != -ENOENT && !passes(r))) {
 			hk_orphans_remove(&taking->orphans, orphan);
 		}
 	}
-	return 0;
 }
 
 uint64_t hk_taking_oldest(const struct hk_taking *taking)
@@ -198,13 +185,6 @@ uint64_t hk_taking_oldest(const struct hk_taking *taking)
 	uint64_t part = hk_assembly_oldest(&taking->assemblies);
 	uint64_t orphan = hk_orphans_oldest(&taking->orphans);
 	return part < orphan ? part : orphan;
-}
-
-bool hk_taking_must_search(struct hk_taking *taking, uint64_t limit_ns)
-{
-	const struct hk_orphan *orphan = taking->orphans.list;
-	return orphan && orphan->came_ns < limit_ns && orphan->sequence > taking->gap &&
-	       searches(taking, orphan->sequence, 0);
 }
 
 void hk_taking_expire(struct hk_taking *taking, uint64_t limit_ns)
@@ -236,15 +216,14 @@ int hk_taking_take(struct hk_taking *taking, struct hk_collector *collector,
 	}
 	bool whole = r > 0;
 	if (whole) {
-		r = take_request(taking, collector, message->sequence, bytes, size);
+		r = take_request(taking, collector, message, bytes, size);
 	}
-	if ((whole && r == HK_TAKING_AGAIN) || passes(r)) {
+	if ((whole && r == HK_TAKING_SEARCH) || passes(r)) {
 		return r;
 	}
 	/* An empty list is the rule. */
-	if (whole && r == 0 && taking->orphans.list &&
-	    take_orphans(taking, collector) == HK_TAKING_AGAIN) {
-		return HK_TAKING_AGAIN;
+	if (whole && r == 0 && taking->orphans.list) {
+		take_orphans(taking, collector);
 	}
 	if (whole && r == -ENOENT && !taking->replay) {
 		uint64_t first = hk_assembly_first(&taking->assemblies, message);

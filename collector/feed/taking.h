@@ -1,19 +1,19 @@
 /* taking.h: messages of a stream, taken in as the requests that they are.
  *
  * A message may come twice, from this root or from one before it; link/intake.h is made for that.
- * One may be missing that the stream has: an engine whose nodes were killed left some out (NATS
- * 2.9.10). Reports of a node and chunks of a process have numbers, which show that. What cannot be
- * taken now must come again, and nothing behind it is taken meanwhile. What can never be taken is
- * counted and told, so that it does not stop the partition. Programs that may write to the engine
- * are trusted with room: no account bounds jobs and nodes. One thread.
+ * One may be missing that the stream has: reports of a node and chunks of a process have numbers,
+ * which show that. What cannot be taken now must come again, and nothing behind it is taken
+ * meanwhile. What can never be taken is counted and told, so that it does not stop the partition.
+ * Programs that may write to the engine are trusted with room: no account bounds jobs and nodes.
+ * One thread.
  */
 #ifndef HK_COLLECTOR_FEED_TAKING_H
 #define HK_COLLECTOR_FEED_TAKING_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "collector/engine/source.h"
+#include "collector/engine/subject.h"
 #include "collector/feed/assembly.h"
 #include "collector/feed/orphans.h"
 
@@ -25,31 +25,28 @@ struct hk_taking {
 	struct hk_answers *answers; /* for leaves; NULL: they get none */
 	struct hk_assemblies assemblies;
 	struct hk_orphans orphans;
-	uint64_t begin;	  /* the stream is read behind this message */
-	uint64_t gap;	  /* the last message that showed that one before it is missing; 0: none */
-	uint64_t told;	  /* the last chunk before which others are nowhere; 0: none */
-	uint64_t again;	  /* the last message before the missing one */
+	unsigned partition;
+	uint64_t begin; /* the stream is read behind this message */
+	/* What HK_TAKING_SEARCH asks for. */
+	char subject[HK_SUBJECT_BYTES];
+	uint64_t behind;
 	uint64_t dropped; /* messages */
 };
 
-#define HK_TAKING_AGAIN 1
+#define HK_TAKING_SEARCH 1
 
-/* Takes MESSAGE in. Returns 0; HK_TAKING_AGAIN if all behind `again` must be read for the second
- * time, with MESSAGE; or -errno if it must come again. */
+/* Takes MESSAGE in. Returns 0; HK_TAKING_SEARCH if messages of `subject` are missing behind
+ * `behind` and before MESSAGE, which must come again, then `searched`; or -errno if it must come
+ * again. */
 int hk_taking_take(struct hk_taking *taking, struct hk_collector *collector,
 		   const struct hk_source_message *message, uint64_t now_ns);
 
 /* The sequence number of the oldest message that waits for others, UINT64_MAX: none does. */
 uint64_t hk_taking_oldest(const struct hk_taking *taking);
 
-/* Whether a chunk has waited since before LIMIT_NS for the report that names its process, and all
- * behind `again` is to be read for the second time for it, as above. */
-bool hk_taking_must_search(struct hk_taking *taking, uint64_t limit_ns);
-
 /* Drops what has waited since before LIMIT_NS. */
 void hk_taking_expire(struct hk_taking *taking, uint64_t limit_ns);
 
-/* Forgets what waits for others. TAKING stays of use: all of that may come for the second time. */
 void hk_taking_fini(struct hk_taking *taking);
 
 #endif

@@ -344,9 +344,9 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_clien
 	node->report_epoch = client->sequence > 0 ? report->epoch : 0;
 	node->report_number = client->sequence > 0 ? report->number : 0;
 	/* Their sums are saved with this number: what is in them already is not added again. */
-	if (client->sequence == 0 || client->sequence > job->state->arrivals_sequence) {
+	if (client->sequence == 0 || client->sequence > node->arrivals_sequence) {
 		take_arrivals(collector, job, report->node, part);
-		job->state->arrivals_sequence = client->sequence;
+		node->arrivals_sequence = client->sequence;
 	}
 	if (node->complete != part->complete) {
 		node->complete = part->complete;

@@ -214,12 +214,38 @@ def unwanted(run):
     server.kill()
 
 
+def left_out(run):
+    """What a root asks for by subject and number, because the engine left it out, is what the stream has."""
+    server, url = engine.single(run, "search")
+    engine.Stream(run, url).set_up()
+    leaf = Node(run, "sends", ["--upstream", url]).start()
+    run_ranks(run, leaf, "search", LONG_ROUNDS)
+    wait_for("all to be stored", lambda: uplink_of(leaf)["connected"] and not uplink_of(leaf)["unsent_bytes"])
+    state = engine.ask(url, "$JS.API.STREAM.INFO.HOOKTRACE", b'{"subjects_filter":"hooktrace.data.>"}')["state"]
+    expect_true(f"several subjects: {state['subjects']}", len(state["subjects"]) > RANKS_EACH)
+    numbers = {}
+
+    def find(subject, behind, before):
+        return [int(line) for line in run.command(run.build + "/tests/load/left_out", url, subject, behind, before).stdout.split()]
+
+    for subject, count in state["subjects"].items():
+        numbers[subject] = find(subject, 0, 10**9)
+        expect(f"messages of {subject}", len(numbers[subject]), count)
+    expect("each message is of one subject", sorted(sum(numbers.values(), [])), list(range(state["first_seq"], state["last_seq"] + 1)))
+    subject = max(numbers, key=lambda one: len(numbers[one]))
+    first, *between, last = numbers[subject]
+    expect("behind one and before another", find(subject, first, last), between)
+    expect("none", find(subject, last, 10**9), [])
+    server.kill()
+
+
 def test(run):
     same_as_nng(run)
     not_set_up(run)
     full(run)
     away(run)
     unwanted(run)
+    left_out(run)
 
 
 if __name__ == "__main__":
