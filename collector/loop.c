@@ -82,7 +82,6 @@ static void read_usage(struct hk_process *process, uint64_t now)
 		return;
 	}
 	hk_state_usage(process);
-	hk_stalled_look(process, now);
 	if (process->segment->memory_group) {
 		hk_memory_group_alive(process->segment->memory_group, now);
 	}
@@ -101,6 +100,9 @@ static void sample(struct hk_collector *collector, uint64_t now)
 		if (!process->exited) {
 			hk_governor_check(process, now);
 			hk_activity_sample(process, now);
+			if (process->segment) {
+				hk_stalled_look(collector, process, now);
+			}
 		}
 	}
 }

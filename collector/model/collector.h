@@ -51,6 +51,7 @@ struct hk_collector {
 	int dirfd[HK_RUNDIR_CANDIDATES]; /* run directories to scan; -1: not there; [0] is locked by
 					    this collector */
 	int lock_fd;
+	uint64_t stalled_due_ns; /* monotonic: next look for stalled connections */
 	int run_directory_error; /* why it cannot be made again, 0: it is there; -errno */
 	int inotify_fd;
 	bool tsc;

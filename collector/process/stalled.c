@@ -8,13 +8,15 @@
 
 #include "base/clock.h"
 #include "collector/model/attachment.h"
+#include "collector/model/collector.h"
 #include "collector/model/fields.h"
 #include "collector/model/process.h"
 #include "collector/proc/connections.h"
+#include "collector/proc/procfs.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define QUIET_NS (2 * SECOND_NS)
-#define LOOK_SPACING 500u /* looking takes at most 1/500 of a processor's time */
+#define LOOK_SPACING 100u /* all looks take at most 1/100 of a processor's time */
 
 static uint64_t spent_ns(void)
 {
@@ -103,27 +105,45 @@ static int set(Hk__Process *state, const struct hk_connections *connections, boo
 
 /* ---- looks ---- */
 
-void hk_stalled_look(struct hk_process *process, uint64_t now_ns)
+/* Whether PROCESS still has its pid. */
+static bool is_itself(const Hk__Process *state)
+{
+	struct hk_procfs_stat stat;
+
+	return hk_procfs_stat(state->pid, &stat) == 0 && stat.start_ticks == state->pid_start;
+}
+
+/* Brings STATE up to date. Returns whether it has changed. */
+static bool look(Hk__Process *state)
+{
+	struct hk_connections connections = {0};
+	bool quiet = is_quiet(state), changed = false;
+
+	if (!quiet && state->n_stalled == 0) {
+		return false;
+	}
+	/* Files of another user's process cannot be seen: then nothing is known of its connections.
+	 */
+	if (quiet && (!is_itself(state) || hk_connections_find(state->pid, &connections) < 0)) {
+		connections = (struct hk_connections){0};
+	}
+	return set(state, &connections, &changed) == 0 && changed;
+}
+
+void hk_stalled_look(struct hk_collector *collector, struct hk_process *process, uint64_t now_ns)
 {
 	struct hk_attachment *segment = process->segment;
 	Hk__Process *state = process->state;
-	struct hk_connections connections = {0};
-	bool changed = false;
 
 	if (state->role != HK__ROLE__ROLE_MAIN || process->foreign ||
-	    now_ns < segment->stalled_due_ns) {
+	    now_ns < collector->stalled_due_ns || now_ns < segment->stalled_due_ns) {
 		return;
 	}
 	uint64_t begin_ns = spent_ns();
-	bool quiet = is_quiet(state);
-	/* Files of another user's process cannot be seen: then nothing is known of its connections.
-	 */
-	if (quiet && hk_connections_find(state->pid, &connections) < 0) {
-		connections = (struct hk_connections){0};
-	}
-	if ((quiet || state->n_stalled > 0) && set(state, &connections, &changed) == 0 && changed) {
-		process->changed = true;
-	}
-	uint64_t wait_ns = (spent_ns() - begin_ns) * LOOK_SPACING;
-	segment->stalled_due_ns = now_ns + (wait_ns > SECOND_NS ? wait_ns : SECOND_NS);
+	process->changed |= look(state);
+	/* All processes share the looks; none comes again before the others. */
+	uint64_t pause_ns = (spent_ns() - begin_ns) * LOOK_SPACING;
+	uint64_t all_ns = pause_ns * HASH_COUNT(collector->processes);
+	collector->stalled_due_ns = now_ns + pause_ns;
+	segment->stalled_due_ns = now_ns + (all_ns > SECOND_NS ? all_ns : SECOND_NS);
 }

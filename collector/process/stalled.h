@@ -4,11 +4,13 @@
 
 #include <stdint.h>
 
+struct hk_collector;
 struct hk_process;
 
 /* Updates `stalled` and `addresses` of the state of a main PROCESS that has been quiet for two
- * seconds (activity.h), and clears `stalled` when it is not. NOW_NS is monotonic. At most once a
- * second, and for at most 1/500 of a processor's time. */
-void hk_stalled_look(struct hk_process *process, uint64_t now_ns);
+ * seconds (activity.h), and clears `stalled` when it is not. A process of another pid namespace is
+ * left out. NOW_NS is monotonic. At most once a second for each process, and for at most 1/100 of a
+ * processor's time for all. */
+void hk_stalled_look(struct hk_collector *collector, struct hk_process *process, uint64_t now_ns);
 
 #endif

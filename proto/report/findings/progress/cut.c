@@ -17,50 +17,133 @@
 #define NAME_COLUMNS 48
 #define RANKS_BYTES 96
 
-/* Connections of quiet ranks that nothing gets through. Texts are compared by address: the report
- * has each of them once. */
+/* An address that ranks of one host have. Texts are compared by address: the report has each of
+ * them once. */
+struct end {
+	const char *address, *host;
+};
+
 struct cut {
 	const struct hk_report *report;
-	size_t connections;
-	bool among_ranks;  /* those between ranks count only */
+	int64_t end_ns;	  /* of the job, or when a rank was last seen */
+	struct end *ends; /* of ranks that are there, by address; ambiguous ones have no host */
+	size_t end_count;
+	/* Connections of quiet ranks that nothing gets through. */
+	const struct hk_report_connection **connections;
+	size_t count;
+	bool among_ranks;  /* these are all between ranks */
+	bool stuck;	   /* all ranks that are there are quiet */
 	uint32_t retries;  /* of the connection with the most */
 	uint64_t quiet_ns; /* of the ranks that have them, the shortest time */
 	double sum_ns;
-	/* An end of all of them. The other ends are several if `alone`, or else the one `other`. */
+	/* An end of all of them, or NULL. The other ends are several if `alone`, or else the one
+	 * `other`. */
 	const char *end, *other;
 	bool alone;
 };
 
-static uint64_t quiet_of(const struct hk_report *report, int32_t rank)
+/* ---- ranks and their addresses ---- */
+
+static bool is_there(const struct cut *cut, const struct hk_report_rank *rank)
 {
-	for (size_t i = 0; i < report->rank_count; i++) {
-		if (report->ranks[i].rank == rank) {
-			return report->ranks[i].quiet_ns;
-		}
-	}
-	return 0;
+	return (uint64_t)(cut->end_ns - rank->end_ns) <= QUIET_NS;
 }
 
-static const char *host_at(const struct hk_report *report, const char *end)
+/* Returns RANK's row if it is there, or NULL. */
+static const struct hk_report_rank *row_of(const struct cut *cut, int32_t rank)
 {
-	for (size_t i = 0; i < report->address_count; i++) {
-		if (report->addresses[i].address == end) {
-			return report->addresses[i].host;
+	size_t low = 0, high = cut->report->rank_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct hk_report_rank *row = &cut->report->ranks[middle];
+		if (row->rank == rank) {
+			return is_there(cut, row) ? row : NULL;
 		}
+		low = row->rank < rank ? middle + 1 : low;
+		high = row->rank < rank ? high : middle;
 	}
 	return NULL;
 }
 
-static bool is_among_ranks(const struct hk_report *report,
-			   const struct hk_report_connection *connection)
+static int by_address(const void *a, const void *b)
 {
-	return host_at(report, connection->local) && host_at(report, connection->peer);
+	uintptr_t x = (uintptr_t)((const struct end *)a)->address;
+	uintptr_t y = (uintptr_t)((const struct end *)b)->address;
+
+	return (x > y) - (x < y);
 }
 
-static bool counts(const struct cut *cut, const struct hk_report_connection *connection)
+/* Finds the addresses of ranks. One that ranks of several hosts have, as inside of containers, says
+ * nothing. */
+static void ends_find(struct cut *cut)
 {
-	return quiet_of(cut->report, connection->rank) >= QUIET_NS &&
-	       (!cut->among_ranks || is_among_ranks(cut->report, connection));
+	const struct hk_report *report = cut->report;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < report->address_count; i++) {
+		const struct hk_report_address *address = &report->addresses[i];
+		if (row_of(cut, address->rank)) {
+			cut->ends[cut->end_count++] = (struct end){address->address, address->host};
+		}
+	}
+	qsort(cut->ends, cut->end_count, sizeof(*cut->ends), by_address);
+	for (size_t i = 0; i < cut->end_count; i++) {
+		struct end *last = kept > 0 ? &cut->ends[kept - 1] : NULL;
+		if (last && last->address == cut->ends[i].address) {
+			last->host = last->host == cut->ends[i].host ? last->host : NULL;
+		} else {
+			cut->ends[kept++] = cut->ends[i];
+		}
+	}
+	cut->end_count = kept;
+}
+
+/* Returns the host of the ranks that have ADDRESS, or NULL. */
+static const char *host_at(const struct cut *cut, const char *address)
+{
+	const struct end key = {address, NULL};
+	const struct end *end =
+	    address ? bsearch(&key, cut->ends, cut->end_count, sizeof(*cut->ends), by_address)
+		    : NULL;
+
+	return end ? end->host : NULL;
+}
+
+/* ---- connections ---- */
+
+static bool is_among_ranks(const struct cut *cut, const struct hk_report_connection *connection)
+{
+	return host_at(cut, connection->local) && host_at(cut, connection->peer);
+}
+
+/* Sets the connections that count: those of quiet ranks, and if there are such between ranks, only
+ * these. */
+static void connections_find(struct cut *cut)
+{
+	const struct hk_report *report = cut->report;
+	size_t kept = 0;
+
+	cut->quiet_ns = UINT64_MAX;
+	for (size_t i = 0; i < report->connection_count; i++) {
+		const struct hk_report_connection *connection = &report->connections[i];
+		const struct hk_report_rank *rank = row_of(cut, connection->rank);
+		if (rank && rank->quiet_ns >= QUIET_NS) {
+			cut->connections[cut->count++] = connection;
+			cut->among_ranks |= is_among_ranks(cut, connection);
+		}
+	}
+	for (size_t i = 0; i < cut->count; i++) {
+		const struct hk_report_connection *connection = cut->connections[i];
+		uint64_t quiet_ns = row_of(cut, connection->rank)->quiet_ns;
+		if (!cut->among_ranks || is_among_ranks(cut, connection)) {
+			cut->connections[kept++] = connection;
+			cut->quiet_ns = quiet_ns < cut->quiet_ns ? quiet_ns : cut->quiet_ns;
+			cut->retries =
+			    connection->retries > cut->retries ? connection->retries : cut->retries;
+		}
+	}
+	cut->count = kept;
 }
 
 /* Returns the end of CONNECTION that is not END, or NULL if END is none of its ends. */
@@ -71,110 +154,99 @@ static const char *other_end(const struct hk_report_connection *connection, cons
 					 : NULL;
 }
 
-/* Returns of how many connections END is an end. *RET_OTHER is one of their other ends, *RET_ALONE
- * whether there are several. */
-static size_t ends_count(const struct cut *cut, const char *end, const char **ret_other,
-			 bool *ret_alone)
+/* Sets END if it is one of all connections. */
+static void end_try(struct cut *cut, const char *end)
 {
-	const struct hk_report *report = cut->report;
-	size_t count = 0;
+	const char *first = other_end(cut->connections[0], end);
+	bool alone = false;
 
-	*ret_other = NULL;
-	*ret_alone = false;
-	for (size_t i = 0; i < report->connection_count; i++) {
-		const struct hk_report_connection *connection = &report->connections[i];
-		const char *other = counts(cut, connection) ? other_end(connection, end) : NULL;
-		*ret_alone = *ret_alone || (other && *ret_other && other != *ret_other);
-		*ret_other = other ? other : *ret_other;
-		count += other != NULL;
-	}
-	return count;
-}
-
-/* Sets the end that all connections have; of two such ends the first. */
-static void end_find(struct cut *cut)
-{
-	const struct hk_report *report = cut->report;
-
-	for (size_t i = 0; i < report->connection_count && !cut->end; i++) {
-		const struct hk_report_connection *connection = &report->connections[i];
-		const char *ends[] = {connection->local, connection->peer}, *other;
-		bool alone;
-		for (size_t k = 0; k < 2 && counts(cut, connection) && !cut->end; k++) {
-			if (ends_count(cut, ends[k], &other, &alone) == cut->connections) {
-				cut->end = ends[k];
-				cut->other = other;
-				cut->alone = alone;
-			}
+	for (size_t i = 0; i < cut->count; i++) {
+		const char *other = other_end(cut->connections[i], end);
+		if (!other) {
+			return;
 		}
+		alone |= other != first;
+	}
+	if (!cut->end) {
+		cut->end = end;
+		cut->other = first;
+		cut->alone = alone;
 	}
 }
 
+static bool is_stuck(const struct cut *cut)
+{
+	bool stuck = true;
+
+	for (size_t i = 0; i < cut->report->rank_count; i++) {
+		const struct hk_report_rank *rank = &cut->report->ranks[i];
+		stuck = stuck && (!is_there(cut, rank) || rank->quiet_ns >= QUIET_NS);
+	}
+	return stuck;
+}
+
+/* Needs room for all rows. */
 static void cut_find(struct cut *cut)
 {
 	const struct hk_report *report = cut->report;
 
-	for (size_t i = 0; i < report->connection_count && !cut->among_ranks; i++) {
-		cut->among_ranks = counts(cut, &report->connections[i]) &&
-				   is_among_ranks(report, &report->connections[i]);
-	}
-	cut->quiet_ns = UINT64_MAX;
-	for (size_t i = 0; i < report->connection_count; i++) {
-		uint32_t retries = report->connections[i].retries;
-		uint64_t quiet_ns = quiet_of(report, report->connections[i].rank);
-		if (counts(cut, &report->connections[i])) {
-			cut->connections++;
-			cut->retries = retries > cut->retries ? retries : cut->retries;
-			cut->quiet_ns = quiet_ns < cut->quiet_ns ? quiet_ns : cut->quiet_ns;
-		}
-	}
+	cut->end_ns = INT64_MIN;
 	for (size_t i = 0; i < report->rank_count; i++) {
-		cut->sum_ns += (double)report->ranks[i].quiet_ns;
+		const struct hk_report_rank *rank = &report->ranks[i];
+		cut->end_ns = rank->end_ns > cut->end_ns ? rank->end_ns : cut->end_ns;
+		cut->sum_ns += (double)rank->quiet_ns;
 	}
-	end_find(cut);
+	ends_find(cut);
+	connections_find(cut);
+	if (cut->count > 0) {
+		end_try(cut, cut->connections[0]->local);
+		end_try(cut, cut->connections[0]->peer);
+	}
+	cut->stuck = is_stuck(cut);
 }
 
 /* ---- sentences ---- */
 
-/* Whether the rank of ADDRESS has its end of a connection at END; without END, at one of the other
- * ends of connections to cut->end. */
-static bool is_at(const struct cut *cut, const struct hk_report_address *address, const char *end)
+/* Whether ADDRESS is END; without END, whether it is another end of a connection than cut->end. */
+static bool is_at(const struct cut *cut, const char *address, const char *end)
 {
-	const struct hk_report *report = cut->report;
+	bool found = end && address == end;
 
-	if (end) {
-		return address->address == end;
+	for (size_t i = 0; !end && !found && i < cut->count; i++) {
+		const struct hk_report_connection *connection = cut->connections[i];
+		found = cut->end ? other_end(connection, cut->end) == address
+				 : connection->local == address || connection->peer == address;
 	}
-	for (size_t i = 0; i < report->connection_count; i++) {
-		const struct hk_report_connection *connection = &report->connections[i];
-		if (counts(cut, connection) &&
-		    (cut->end ? other_end(connection, cut->end) == address->address
-			      : connection->local == address->address ||
-				    connection->peer == address->address)) {
-			return true;
-		}
-	}
-	return false;
+	return found;
 }
 
-/* Writes the ranks at END, as is_at() says, to RANKS, which has room for all of the report, in
- * order. Returns their number. */
+static int by_rank(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Writes the ranks at END, as is_at() says, to RANKS, which has room for all addresses, in order.
+ * Returns their number. */
 static size_t ranks_at(const struct cut *cut, const char *end, int32_t *ranks)
 {
 	const struct hk_report *report = cut->report;
-	size_t count = 0;
+	size_t count = 0, kept = 0;
 
-	for (size_t i = 0; i < report->rank_count; i++) {
-		bool there = false;
-		for (size_t k = 0; k < report->address_count && !there; k++) {
-			const struct hk_report_address *address = &report->addresses[k];
-			there = address->rank == report->ranks[i].rank && is_at(cut, address, end);
-		}
-		if (there) {
-			ranks[count++] = report->ranks[i].rank;
+	for (size_t i = 0; i < report->address_count; i++) {
+		const struct hk_report_address *address = &report->addresses[i];
+		if (host_at(cut, address->address) && is_at(cut, address->address, end)) {
+			ranks[count++] = address->rank;
 		}
 	}
-	return count;
+	qsort(ranks, count, sizeof(*ranks), by_rank);
+	for (size_t i = 0; i < count; i++) {
+		if (kept == 0 || ranks[kept - 1] != ranks[i]) {
+			ranks[kept++] = ranks[i];
+		}
+	}
+	return kept;
 }
 
 /* Writes who is at END: its ranks and host, if a rank has that address; without END, the ranks at
@@ -182,7 +254,7 @@ static size_t ranks_at(const struct cut *cut, const char *end, int32_t *ranks)
 static void end_text(const struct cut *cut, const char *end, int32_t *ranks, char *text,
 		     size_t size)
 {
-	const char *host = end ? host_at(cut->report, end) : NULL;
+	const char *host = host_at(cut, end);
 	char list[RANKS_BYTES], name[HK_NAME_BYTES(NAME_COLUMNS)], on[2 * sizeof(name) + 16] = "";
 	char address[HK_NAME_BYTES(NAME_COLUMNS)] = "";
 	size_t count = ranks_at(cut, end, ranks);
@@ -202,30 +274,23 @@ static void end_text(const struct cut *cut, const char *end, int32_t *ranks, cha
 
 static void evidence_add(struct hk_findings *findings, const struct cut *cut)
 {
-	const struct hk_report *report = cut->report;
 	char bytes[HK_QUANTITY_BYTES], peer[HK_NAME_BYTES(NAME_COLUMNS)];
-	size_t lines = 0;
 
-	for (size_t i = 0; i < report->connection_count && lines < LINES_MOST; i++) {
-		const struct hk_report_connection *connection = &report->connections[i];
-		if (counts(cut, connection)) {
-			lines++;
-			hk_name_print(peer, NAME_COLUMNS, connection->peer);
-			hk_finding_evidence(
-			    findings,
-			    "rank %" PRId32 " sent %s to %s, %" PRIu32
-			    " times again, without an answer",
-			    connection->rank,
-			    hk_quantity_bytes(bytes, (double)connection->unanswered), peer,
-			    connection->retries);
-		}
+	for (size_t i = 0; i < cut->count && i < LINES_MOST; i++) {
+		const struct hk_report_connection *connection = cut->connections[i];
+		hk_name_print(peer, NAME_COLUMNS, connection->peer);
+		hk_finding_evidence(
+		    findings,
+		    "rank %" PRId32 " sent %s to %s, %" PRIu32 " times again, without an answer",
+		    connection->rank, hk_quantity_bytes(bytes, connection->unanswered), peer,
+		    connection->retries);
 	}
 }
 
 static void advise(struct hk_findings *findings, const struct cut *cut)
 {
 	char host[HK_NAME_BYTES(NAME_COLUMNS)], address[HK_NAME_BYTES(NAME_COLUMNS)];
-	const char *named = cut->end ? host_at(cut->report, cut->end) : NULL;
+	const char *named = host_at(cut, cut->end);
 
 	hk_name_print(address, NAME_COLUMNS, cut->end ? cut->end : "");
 	hk_name_print(host, NAME_COLUMNS, named ? named : address);
@@ -240,40 +305,68 @@ static void advise(struct hk_findings *findings, const struct cut *cut)
 	}
 }
 
-bool hk_cut_add(struct hk_findings *findings, const struct hk_report *report)
+/* Adds the ranks at the end that is cut off. The confidence is high if most other addresses have a
+ * connection there that nothing gets through: an end in the middle of a star has connections to few
+ * of them if those few are cut off. */
+static enum hk_confidence culprits_add(struct hk_findings *findings, const struct cut *cut,
+				       int32_t *ranks)
 {
-	struct cut cut = {.report = report};
-	char one[2 * RANKS_BYTES], rest[2 * RANKS_BYTES], age[HK_QUANTITY_BYTES];
-	const bool closed = report->job.closed;
+	size_t count = cut->alone ? ranks_at(cut, cut->end, ranks) : 0, others = 0;
 
-	cut_find(&cut);
-	if (cut.retries < RETRIES_LEAST) {
-		return false;
-	}
-	int32_t *ranks = calloc(report->rank_count, sizeof(*ranks));
-	if (!ranks) {
-		findings->error = -ENOMEM;
-		return false;
-	}
-	const char *other = cut.alone ? NULL : cut.other;
-	end_text(&cut, cut.end, ranks, one, sizeof(one));
-	end_text(&cut, other, ranks, rest, sizeof(rest));
-	hk_finding_add(
-	    findings, cut.among_ranks ? HK_TOPIC_PROGRESS : HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
-	    "nothing %s through between %s%s%s; almost no call has returned for %s%s",
-	    closed ? "got" : "gets", one, cut.end ? " and " : "", cut.end ? rest : "",
-	    hk_quantity_time(age, (double)cut.quiet_ns), closed ? " when the job ended" : "");
-	size_t count = cut.alone && cut.among_ranks ? ranks_at(&cut, cut.end, ranks) : 0;
 	for (size_t i = 0; i < count; i++) {
 		hk_finding_about_rank(findings, ranks[i]);
 	}
-	evidence_add(findings, &cut);
-	hk_finding_classify(findings, cut.among_ranks ? "hang" : "stalled-connection",
-			    count > 0	      ? HK_CONFIDENCE_HIGH
-			    : cut.among_ranks ? HK_CONFIDENCE_MEDIUM
-					      : HK_CONFIDENCE_LOW,
-			    cut.sum_ns);
-	advise(findings, &cut);
+	for (size_t i = 0; count > 0 && i < cut->end_count; i++) {
+		others += is_at(cut, cut->ends[i].address, NULL);
+	}
+	return 2 * others > cut->end_count - 1 ? HK_CONFIDENCE_HIGH : HK_CONFIDENCE_MEDIUM;
+}
+
+static void cut_write(struct hk_findings *findings, const struct cut *cut, int32_t *ranks)
+{
+	char one[2 * RANKS_BYTES], rest[2 * RANKS_BYTES], age[HK_QUANTITY_BYTES];
+	bool closed = cut->report->job.closed, hang = cut->among_ranks && cut->stuck;
+
+	end_text(cut, cut->end, ranks, one, sizeof(one));
+	end_text(cut, cut->alone ? NULL : cut->other, ranks, rest, sizeof(rest));
+	hk_finding_add(findings, hang ? HK_TOPIC_PROGRESS : HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
+		       "nothing %s through between %s%s%s; almost no call has returned for %s%s",
+		       closed ? "got" : "gets", one, cut->end ? " and " : "", cut->end ? rest : "",
+		       hk_quantity_time(age, (double)cut->quiet_ns),
+		       closed ? " when the job ended" : "");
+	evidence_add(findings, cut);
+	if (hang) {
+		enum hk_confidence confidence = culprits_add(findings, cut, ranks);
+		hk_finding_classify(findings, "hang", confidence, cut->sum_ns);
+	} else {
+		hk_finding_classify(findings, "stalled-connection", HK_CONFIDENCE_LOW, 0);
+	}
+	advise(findings, cut);
+}
+
+bool hk_cut_add(struct hk_findings *findings, const struct hk_report *report)
+{
+	struct cut cut = {.report = report};
+	int32_t *ranks = NULL;
+
+	if (report->connection_count == 0) {
+		return false;
+	}
+	cut.ends = calloc(report->address_count + 1, sizeof(*cut.ends));
+	cut.connections = calloc(report->connection_count, sizeof(*cut.connections));
+	ranks = calloc(report->address_count + 1, sizeof(*ranks));
+	bool found = false;
+	if (!cut.ends || !cut.connections || !ranks) {
+		findings->error = -ENOMEM;
+	} else {
+		cut_find(&cut);
+		found = cut.retries >= RETRIES_LEAST;
+	}
+	if (found) {
+		cut_write(findings, &cut, ranks);
+	}
+	free(cut.ends);
+	free(cut.connections);
 	free(ranks);
-	return cut.among_ranks;
+	return found && cut.among_ranks && cut.stuck;
 }

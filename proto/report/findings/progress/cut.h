@@ -8,11 +8,11 @@
 
 #include "report/finding/finding.h"
 
-/* Adds at most one finding. Of connections between ranks it is of kind "hang", and names the ranks
- * of a host that is an end of all of them, if these have two other ends at least; otherwise it is
- * not known which end is cut off. If there are only connections to other hosts it is of kind
- * "stalled-connection", with low confidence: a job may do without them. Returns whether it added a
- * hang. */
+/* Adds at most one finding. Of connections between ranks it is of kind "hang" if all ranks that are
+ * there make no progress. It names the ranks of a host that is an end of all connections, if these
+ * have two other ends at least; otherwise it is not known which end is cut off. If ranks make
+ * progress, or the connections are to other hosts, it is of kind "stalled-connection", with low
+ * confidence: a job may do without them. Returns whether it added a hang. */
 bool hk_cut_add(struct hk_findings *findings, const struct hk_report *report);
 
 #endif

@@ -174,6 +174,43 @@ static void test_a_rank_that_makes_calls_is_not_stuck(void **state)
 	expect(&job, NULL);
 }
 
+static void test_it_is_no_hang_while_another_rank_makes_calls(void **state)
+{
+	struct job job;
+	(void)state;
+	fill(&job);
+	stall(&job, 1, hosts[2]);
+	stall(&job, 2, hosts[3]);
+	job.maker.processes[0]->message.quiet_ticks = NOW - SECOND;
+	expect(&job, "low stalled-connection [ ] nothing gets through between rank 2 on ");
+}
+
+/* Ranks 0 to 3 are a hub and its workers, of which two of many are cut off. */
+static void test_an_end_with_few_of_the_others_is_less_sure(void **state)
+{
+	struct job job;
+	(void)state;
+	fill(&job);
+	char *many[] = {hosts[0], (char *)"10.0.0.9", (char *)"10.0.0.10", (char *)"10.0.0.11"};
+	stall(&job, 1, hosts[0]);
+	stall(&job, 2, hosts[0]);
+	job.maker.processes[0]->message.addresses = many;
+	job.maker.processes[0]->message.n_addresses = 4;
+	expect(&job, "medium hang [ 0 ] ");
+}
+
+static void test_an_address_of_several_hosts_says_nothing(void **state)
+{
+	struct job job;
+	(void)state;
+	fill(&job);
+	stall(&job, 1, hosts[2]);
+	stall(&job, 2, hosts[3]);
+	job.addresses[0] = hosts[2];
+	job.maker.processes[0]->message.host = (char *)"elsewhere";
+	expect(&job, "low stalled-connection [ ] ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +219,9 @@ int main(void)
 	    cmocka_unit_test(test_no_end_is_named_if_none_has_all_connections),
 	    cmocka_unit_test(test_other_hosts_are_a_guess_and_do_not_count_beside_ranks),
 	    cmocka_unit_test(test_one_connection_must_have_had_no_answer_for_long),
+	    cmocka_unit_test(test_it_is_no_hang_while_another_rank_makes_calls),
+	    cmocka_unit_test(test_an_end_with_few_of_the_others_is_less_sure),
+	    cmocka_unit_test(test_an_address_of_several_hosts_says_nothing),
 	    cmocka_unit_test(test_a_rank_that_makes_calls_is_not_stuck),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
