@@ -416,11 +416,25 @@ static int list_difference(const struct keyed_list *list, struct elements change
 	return r;
 }
 
-static int copy_list(struct elements to, struct elements from)
+/* A list of texts has their addresses in the place of messages. */
+static int append_text(struct elements to, const char *from)
+{
+	int r = make_room(to);
+	char *copy = r < 0 ? NULL : strdup(from);
+	if (!copy) {
+		return -ENOMEM;
+	}
+	(*to.list)[(*to.count)++] = (ProtobufCMessage *)(void *)copy;
+	return 0;
+}
+
+static int copy_list(struct elements to, struct elements from, bool texts)
 {
 	int r = 0;
 	for (size_t i = 0; i < *from.count && r == 0; i++) {
-		r = append_copy(to, (*from.list)[i]);
+		const ProtobufCMessage *element = (*from.list)[i];
+		r = texts ? append_text(to, (const char *)(const void *)element)
+			  : append_copy(to, element);
 	}
 	return r;
 }
@@ -528,7 +542,8 @@ static int field_difference(Hk__Process *change, const Hk__Process *now, const H
 	bool same = same_field(field, now, before);
 	*differs |= !same;
 	if (field->label == PROTOBUF_C_LABEL_REPEATED) {
-		return copy_list(elements_of(change, field), elements_of(now, field));
+		return copy_list(elements_of(change, field), elements_of(now, field),
+				 field->type == PROTOBUF_C_TYPE_STRING);
 	}
 	return same && !is_number(field) ? 0 : copy_field(change, now, field);
 }

@@ -144,6 +144,11 @@ static uint8_t *model_bytes(struct model *model, size_t *ret_size)
 	process.n_threads = model->threads;
 	process.memory = memory_list;
 	process.n_memory = model->memory;
+	/* Texts come and go with the open calls. */
+	char *texts[4] = {(char *)(uintptr_t) "10.0.0.1", (char *)(uintptr_t) "",
+			  (char *)(uintptr_t) "10.0.0.3", (char *)(uintptr_t) "fe80::1"};
+	process.addresses = texts;
+	process.n_addresses = model->open;
 	process.open_calls = open_list;
 	process.n_open_calls = model->open;
 	process.cells = model_columns(model);
