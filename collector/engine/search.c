@@ -4,11 +4,12 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "collector/engine/subject.h"
 
 #define REQUEST_MS 2000
-#define NOT_FOUND 404
+#define NO_MESSAGE 10037 /* code of JetStream; 404 alone may be about the stream */
 
 /* Sets *RET_SEQUENCE to the number in ANSWER, 0: it says that there is none. Returns 0 or -EBADMSG.
  */
@@ -17,8 +18,8 @@ static int read_sequence(const char *answer, size_t size, uint64_t *ret_sequence
 	json_error_t error;
 	json_t *root = json_loadb(answer, size, 0, &error);
 	const json_t *sequence = json_object_get(json_object_get(root, "message"), "seq");
-	const json_t *code = json_object_get(json_object_get(root, "error"), "code");
-	bool found = json_is_integer(sequence), none = json_integer_value(code) == NOT_FOUND;
+	const json_t *code = json_object_get(json_object_get(root, "error"), "err_code");
+	bool found = json_is_integer(sequence), none = json_integer_value(code) == NO_MESSAGE;
 	*ret_sequence = found ? (uint64_t)json_integer_value(sequence) : 0;
 	json_decref(root);
 	return found || none ? 0 : -EBADMSG;
@@ -66,6 +67,13 @@ int hk_search_next(struct hk_engine *engine, const char *subject, uint64_t behin
 	    ret_message, hk_engine_stream(engine), HK_SUBJECT_STREAM, sequence, NULL, &code);
 	if (status != NATS_OK) {
 		return hk_engine_failed(engine, status, code, problem);
+	}
+	const char *found = hk_engine_nats(engine)->natsMsg_GetSubject(*ret_message);
+	if (sequence <= behind || strcmp(found, subject) != 0) {
+		hk_engine_nats(engine)->natsMsg_Destroy(*ret_message);
+		snprintf(problem, HK_ENGINE_PROBLEM_BYTES,
+			 "the engine cannot search by subject: it needs nats-server 2.9");
+		return -ENOTSUP;
 	}
 	*ret_sequence = sequence;
 	return 1;

@@ -51,7 +51,7 @@ struct hk_source {
 	bool ending;
 	bool searching; /* for what is missing before the first item, as the next two say */
 	char subject[HK_SUBJECT_BYTES];
-	uint64_t behind;
+	uint64_t behind, before, search_ns; /* the last is monotonic: when it began */
 	struct item *items;
 	size_t bytes;
 	char problem[HK_ENGINE_PROBLEM_BYTES];
@@ -232,21 +232,25 @@ static void free_items(const struct hk_source *source, struct item **items)
 	}
 }
 
-/* Adds the messages that the search asks for to FOUND, up to message BEFORE. Returns 0 or -errno.
- */
-static int find(struct hk_source *source, uint64_t before, struct item **found)
+/* Adds the messages that the search asks for to FOUND, up to HK_SOURCE_BYTES. Returns 0; 1 if there
+ * may be more; or -errno. */
+static int find(struct hk_source *source, struct item **found)
 {
 	char problem[HK_ENGINE_PROBLEM_BYTES] = "";
 	uint64_t sequence = source->behind;
+	size_t bytes = 0;
 	natsMsg *message = NULL;
-	int r;
-	while ((r = hk_search_next(source->engine, source->subject, sequence, before, &sequence,
-				   &message, problem)) > 0) {
+	int r = 1;
+	while (bytes < HK_SOURCE_BYTES && !is_ending(source) &&
+	       (r = hk_search_next(source->engine, source->subject, sequence, source->before,
+				   &sequence, &message, problem)) > 0) {
 		struct item *item = item_of(source, message, sequence, 1);
 		if (!item) {
 			source->nats->natsMsg_Destroy(message);
 			return -ENOMEM;
 		}
+		item->view.found = true;
+		bytes += item->view.size;
 		DL_APPEND(*found, item);
 	}
 	if (r < 0) {
@@ -255,25 +259,12 @@ static int find(struct hk_source *source, uint64_t before, struct item **found)
 	return r;
 }
 
-/* Does what hk_source_search has asked for, if it has. What is found comes before the first item,
- * which stays where it is meanwhile. */
-static void search(struct hk_source *source)
+/* Puts FOUND before the first item, which is done with if SEARCHED. */
+static void end_search(struct hk_source *source, struct item *found, bool searched)
 {
-	struct item *found = NULL, *first;
-	pthread_mutex_lock(&source->lock);
-	first = source->searching ? source->items : NULL;
-	pthread_mutex_unlock(&source->lock);
-	if (!first) {
-		return;
-	}
-	if (find(source, first->view.sequence, &found) < 0) {
-		free_items(source, &found);
-		wait_a_little(source);
-		return;
-	}
-	pthread_mutex_lock(&source->lock);
-	first->view.searched = true;
 	struct item *item;
+	pthread_mutex_lock(&source->lock);
+	source->items->view.searched = searched;
 	DL_FOREACH (found, item) {
 		source->bytes += item->view.size;
 	}
@@ -283,6 +274,34 @@ static void search(struct hk_source *source)
 	source->problem[0] = '\0';
 	pthread_mutex_unlock(&source->lock);
 	source->wake(source->context);
+}
+
+/* Does what hk_source_search has asked for, if it has. What is found comes before the first item,
+ * which stays where it is meanwhile. */
+static void search(struct hk_source *source)
+{
+	struct item *found = NULL;
+	pthread_mutex_lock(&source->lock);
+	bool wanted = source->searching && source->items;
+	bool other = wanted && source->items->view.created != source->created;
+	pthread_mutex_unlock(&source->lock);
+	if (!wanted) {
+		return;
+	}
+	int r = other ? 0 : find(source, &found);
+	bool late = hk_clock_monotonic_ns() - source->search_ns > BEHIND_NS;
+	if (r < 0) {
+		free_items(source, &found);
+	}
+	if (r < 0 && !late) {
+		wait_a_little(source);
+		return;
+	}
+	if (r < 0) {
+		hk_warning("the stream cannot be searched partition=%u before=%" PRIu64,
+			   source->partition, source->before);
+	}
+	end_search(source, found, r <= 0);
 }
 
 static void append(struct hk_source *source, struct item *item)
@@ -462,11 +481,14 @@ void hk_source_drop(struct hk_source *source)
 	}
 }
 
-void hk_source_search(struct hk_source *source, const char *subject, uint64_t behind)
+void hk_source_search(struct hk_source *source, const char *subject, uint64_t behind,
+		      uint64_t before)
 {
 	pthread_mutex_lock(&source->lock);
 	snprintf(source->subject, sizeof(source->subject), "%s", subject);
 	source->behind = behind;
+	source->before = before;
+	source->search_ns = hk_clock_monotonic_ns();
 	source->searching = source->items != NULL;
 	pthread_cond_broadcast(&source->room);
 	pthread_mutex_unlock(&source->lock);

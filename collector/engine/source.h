@@ -23,6 +23,7 @@ struct hk_source_message {
 	uint64_t attempt;     /* of the sender, at a request in parts */
 	int64_t created;      /* when the stream was made, ns since the Unix epoch */
 	bool searched;	      /* what hk_source_search found for it has come before it */
+	bool found;	      /* by such a search */
 };
 
 /* Begins to read PARTITION behind AFTER of the stream that was made at CREATED, 0: not known.
@@ -39,9 +40,11 @@ bool hk_source_next(struct hk_source *source, struct hk_source_message *ret_mess
 void hk_source_drop(struct hk_source *source);
 
 /* The oldest message shows that others of SUBJECT are missing, behind message BEHIND of the stream
- * and before itself: an engine whose nodes were killed left some out (NATS 2.9.10). They are asked
- * for one by one, and come before it; then it comes again. Until then nothing comes. */
-void hk_source_search(struct hk_source *source, const char *subject, uint64_t behind);
+ * and before message BEFORE: an engine whose nodes were killed left some out (NATS 2.9.10). They
+ * are asked for one by one, for a minute at most where the engine does not answer, and come before
+ * it; then it comes again. Until then nothing comes. */
+void hk_source_search(struct hk_source *source, const char *subject, uint64_t behind,
+		      uint64_t before);
 
 /* Copies why nothing comes, or "". */
 void hk_source_problem(struct hk_source *source, char problem[HK_ENGINE_PROBLEM_BYTES]);

@@ -96,7 +96,8 @@ int hk_assembly_add(struct hk_assemblies *assemblies, const struct hk_source_mes
 	if (!assembly && !(assembly = begin(assemblies, key, message, now_ns))) {
 		return -ENOMEM;
 	}
-	bool again = message->sequence == assembly->last; /* it could not be taken */
+	/* The last one could not be taken, or the stream was searched for one behind it. */
+	bool again = message->sequence <= assembly->last;
 	bool next = message->part == assembly->have + 1 && message->parts == assembly->parts;
 	int r = again ? 0 : next ? append(assemblies, assembly, message) : -EBADMSG;
 	if (r == -EBADMSG) {

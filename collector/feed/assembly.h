@@ -20,7 +20,7 @@ struct hk_assemblies {
 };
 
 /* Adds MESSAGE, a part, to its request. Returns 1 with the whole in *RET_BYTES, which stays until
- * hk_assembly_done, and is given again if the last part comes again; 0 if parts are missing;
+ * hk_assembly_done, and is given again if a part comes again; 0 if parts are missing;
  * -EBADMSG if it does not continue what came before, or if all have too many bytes; or -ENOMEM. */
 int hk_assembly_add(struct hk_assemblies *assemblies, const struct hk_source_message *message,
 		    uint64_t now_ns, const void **ret_bytes, size_t *ret_size);

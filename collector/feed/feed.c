@@ -211,11 +211,11 @@ static void take_messages(struct hk_collector *collector, struct hk_feed *feed, 
 		}
 		feed->held_error = 0;
 		if (r == HK_TAKING_SEARCH) {
-			hk_source_search(feed->source, feed->taking.subject, feed->taking.behind);
+			hk_source_search(feed->source, feed->taking.subject, feed->taking.behind,
+					 feed->taking.before);
 			continue;
 		}
-		/* What was searched for comes late. */
-		feed->handled = message.sequence > feed->handled ? message.sequence : feed->handled;
+		feed->handled = message.found ? feed->handled : message.sequence;
 		feed->pending = message.pending;
 		if (message.pending == 0) {
 			hk_closed_jobs_seen(&feed->closed, message.sequence);
@@ -315,7 +315,8 @@ int hk_feed_run(struct hk_collector *collector, struct hk_feed *feed, uint64_t n
 	}
 	if (now_ns >= feed->save_ns) {
 		tell_problem(feed);
-		hk_taking_expire(&feed->taking, now_ns > PARTS_NS ? now_ns - PARTS_NS : 0);
+		hk_taking_expire(&feed->taking, collector,
+				 now_ns > PARTS_NS ? now_ns - PARTS_NS : 0);
 		save(collector, feed);
 		uint64_t end = hk_clock_monotonic_ns(), wait = (end - now_ns) * SAVE_SPACING;
 		wait = wait < SAVE_NS ? SAVE_NS : wait;

@@ -43,5 +43,10 @@ unsigned hk_orphans_expire(struct hk_orphans *orphans, uint64_t limit_ns)
 
 uint64_t hk_orphans_oldest(const struct hk_orphans *orphans)
 {
-	return orphans->list ? orphans->list->sequence : UINT64_MAX;
+	uint64_t oldest = UINT64_MAX;
+	const struct hk_orphan *orphan;
+	DL_FOREACH (orphans->list, orphan) {
+		oldest = orphan->sequence < oldest ? orphan->sequence : oldest;
+	}
+	return oldest;
 }

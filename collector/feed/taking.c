@@ -29,12 +29,14 @@ static bool passes(int error)
 	       error == -ENFILE || error == -EIO || error == -EAGAIN || error == -EROFS;
 }
 
-/* Returns behind which message something is to be searched for that is missing before message
- * SEQUENCE. What came before that was message LAST, 0: unknown. */
-static uint64_t behind(const struct hk_taking *taking, uint64_t last, uint64_t sequence)
+/* Something is to be searched for that is missing before MESSAGE. What came before that was message
+ * LAST, 0: unknown. */
+static void search_for(struct hk_taking *taking, uint64_t last,
+		       const struct hk_source_message *message)
 {
+	taking->before = hk_assembly_first(&taking->assemblies, message);
 	/* Numbers of a stream that was made again begin again. */
-	return last > taking->begin && last < sequence ? last : taking->begin;
+	taking->behind = last > taking->begin && last < taking->before ? last : taking->begin;
 }
 
 /* ---- reports ---- */
@@ -69,7 +71,7 @@ static int take_report(struct hk_taking *taking, struct hk_collector *collector,
 	int r = hk_intake_report(collector, &client, report, &reply);
 	if (r == 1) {
 		hk_subject_report(taking->partition, report->node->id.data, taking->subject);
-		taking->behind = behind(taking, reply.last, message->sequence);
+		search_for(taking, reply.last, message);
 		r = HK_TAKING_SEARCH;
 	}
 	for (size_t i = 0; r == 0 && i < reply.message.n_jobs; i++) {
@@ -103,7 +105,7 @@ static int put_chunk(struct hk_taking *taking, struct hk_collector *collector,
 	if (r == 0 && !message->searched && !taking->replay) {
 		hk_subject_chunk(taking->partition, process->state->node.data, process->uid,
 				 taking->subject);
-		taking->behind = behind(taking, process->remote->sequence, message->sequence);
+		search_for(taking, process->remote->sequence, message);
 		return 0;
 	}
 	if (r == 0) {
@@ -165,16 +167,18 @@ static int take_request(struct hk_taking *taking, struct hk_collector *collector
 	return r;
 }
 
-/* Takes in the chunks whose process is known by now. */
-static void take_orphans(struct hk_taking *taking, struct hk_collector *collector)
+/* Takes in the chunks whose process is known by now. A chunk before one that came after LIMIT_NS
+ * may be missing: it waits for the next one of its process, which has that searched for. */
+static void take_orphans(struct hk_taking *taking, struct hk_collector *collector,
+			 uint64_t limit_ns)
 {
 	struct hk_orphan *orphan, *next;
 	DL_FOREACH_SAFE(taking->orphans.list, orphan, next)
 	{
 		const struct hk_source_message message = {.sequence = orphan->sequence,
-							  .searched = true};
+							  .searched = orphan->came_ns < limit_ns};
 		int r = take_request(taking, collector, &message, orphan->bytes, orphan->size);
-		if (r == 0 || (r != -ENOENT && !passes(r))) {
+		if (r == 0 || (r < 0 && r != -ENOENT && !passes(r))) {
 			hk_orphans_remove(&taking->orphans, orphan);
 		}
 	}
@@ -187,8 +191,9 @@ uint64_t hk_taking_oldest(const struct hk_taking *taking)
 	return part < orphan ? part : orphan;
 }
 
-void hk_taking_expire(struct hk_taking *taking, uint64_t limit_ns)
+void hk_taking_expire(struct hk_taking *taking, struct hk_collector *collector, uint64_t limit_ns)
 {
+	take_orphans(taking, collector, limit_ns);
 	unsigned count = hk_assembly_expire(&taking->assemblies, limit_ns) +
 			 hk_orphans_expire(&taking->orphans, limit_ns);
 	taking->dropped += count;
@@ -223,7 +228,7 @@ int hk_taking_take(struct hk_taking *taking, struct hk_collector *collector,
 	}
 	/* An empty list is the rule. */
 	if (whole && r == 0 && taking->orphans.list) {
-		take_orphans(taking, collector);
+		take_orphans(taking, collector, 0);
 	}
 	if (whole && r == -ENOENT && !taking->replay) {
 		uint64_t first = hk_assembly_first(&taking->assemblies, message);

@@ -29,14 +29,14 @@ struct hk_taking {
 	uint64_t begin; /* the stream is read behind this message */
 	/* What HK_TAKING_SEARCH asks for. */
 	char subject[HK_SUBJECT_BYTES];
-	uint64_t behind;
+	uint64_t behind, before;
 	uint64_t dropped; /* messages */
 };
 
 #define HK_TAKING_SEARCH 1
 
 /* Takes MESSAGE in. Returns 0; HK_TAKING_SEARCH if messages of `subject` are missing behind
- * `behind` and before MESSAGE, which must come again, then `searched`; or -errno if it must come
+ * `behind` and before `before`: MESSAGE must come again then, `searched`; or -errno if it must come
  * again. */
 int hk_taking_take(struct hk_taking *taking, struct hk_collector *collector,
 		   const struct hk_source_message *message, uint64_t now_ns);
@@ -44,8 +44,9 @@ int hk_taking_take(struct hk_taking *taking, struct hk_collector *collector,
 /* The sequence number of the oldest message that waits for others, UINT64_MAX: none does. */
 uint64_t hk_taking_oldest(const struct hk_taking *taking);
 
-/* Drops what has waited since before LIMIT_NS. */
-void hk_taking_expire(struct hk_taking *taking, uint64_t limit_ns);
+/* Drops what has waited since before LIMIT_NS. Chunks that others before them keep from being taken
+ * are taken without those. */
+void hk_taking_expire(struct hk_taking *taking, struct hk_collector *collector, uint64_t limit_ns);
 
 void hk_taking_fini(struct hk_taking *taking);
 

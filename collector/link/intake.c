@@ -446,13 +446,13 @@ int hk_intake_report(struct hk_collector *collector, const struct hk_intake_clie
 	if (r < 0) {
 		return r;
 	}
+	bool late =
+	    client->sequence == 0 && report->epoch == peer->epoch && report->number <= peer->number;
+	hk_peers_record_report(peer, report, client->user, reply->message.now_unix_ns);
 	if (is_missing_one(collector, client, report, peer)) {
 		reply->last = peer->sequence;
 		return 1;
 	}
-	bool late =
-	    client->sequence == 0 && report->epoch == peer->epoch && report->number <= peer->number;
-	hk_peers_record_report(peer, report, client->user, reply->message.now_unix_ns);
 	if (late) {
 		return 0; /* or it has come for the second time */
 	}

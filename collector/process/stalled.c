@@ -117,14 +117,14 @@ static bool is_itself(const Hk__Process *state)
 static bool look(Hk__Process *state)
 {
 	struct hk_connections connections = {0};
-	bool quiet = is_quiet(state), changed = false;
+	bool changed = false;
 
-	if (!quiet && state->n_stalled == 0) {
+	if (!is_quiet(state)) {
 		return false;
 	}
 	/* Files of another user's process cannot be seen: then nothing is known of its connections.
 	 */
-	if (quiet && (!is_itself(state) || hk_connections_find(state->pid, &connections) < 0)) {
+	if (!is_itself(state) || hk_connections_find(state->pid, &connections) < 0) {
 		connections = (struct hk_connections){0};
 	}
 	return set(state, &connections, &changed) == 0 && changed;
@@ -135,6 +135,9 @@ void hk_stalled_look(struct hk_collector *collector, struct hk_process *process,
 	struct hk_attachment *segment = process->segment;
 	Hk__Process *state = process->state;
 
+	if (state->role == HK__ROLE__ROLE_MAIN && state->n_stalled > 0 && !is_quiet(state)) {
+		process->changed = resize(state, 0) == 0;
+	}
 	if (state->role != HK__ROLE__ROLE_MAIN || process->foreign ||
 	    now_ns < collector->stalled_due_ns || now_ns < segment->stalled_due_ns) {
 		return;

@@ -8,6 +8,7 @@ import sys
 
 from harness import expect, expect_true, main, wait_for
 from network import Network
+from nodes import root_and_leaves
 from test_gloo import findings_of
 
 SCRIPT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "workloads", "ring_cut.py"))
@@ -15,17 +16,20 @@ CUT = 1
 
 
 class Job:
-    """A job of a rank on each host of NETWORK, which run COMMAND, and say by the file BEGUN that they exchange data."""
+    """A job of a rank on each host of NETWORK, which run COMMAND, and say by the file BEGUN that they exchange data.
 
-    def __init__(self, run, network, name, begun, *command, **environment):
-        self.run, self.network, self.name, self.begun = run, network, name, begun
+    LEAF: the node whose collector they have, ROOT: where it is looked at; without them RUN's own.
+    """
+
+    def __init__(self, run, network, name, begun, *command, leaf=None, root=None, **environment):
+        self.root, self.network, self.name, self.begun = root or run, network, name, begun
         ranks = [f'RANK={rank} ip netns exec {network.space(host)} "$@" &' for rank, host in enumerate(network.hosts)]
         self.process = subprocess.Popen([run.binary("hookcli"), "run", "-q", "--job", name, "--", "sh", "-c", " ".join([*ranks, "wait"]), "sh", *command],
-                                        env=run.environment(WORLD_SIZE=str(len(ranks)), **environment), cwd=run.directory, stdin=subprocess.DEVNULL,
+                                        env=(leaf or run).environment(WORLD_SIZE=str(len(ranks)), **environment), cwd=run.directory, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
     def hang(self):
-        return next((one for one in findings_of(self.run, self.name) if one["kind"] == "hang"), None)
+        return next((one for one in findings_of(self.root, self.name) if one["kind"] == "hang"), None)
 
     def hang_by_cut(self, rank):
         """Cuts off the host of RANK. Returns what is said about it."""
@@ -39,11 +43,11 @@ class Job:
         self.process.wait()
 
 
-def hang_of(run, name, hosts):
+def hang_of(run, name, hosts, **nodes):
     directory = run.path("files-" + name)
     os.mkdir(directory)
     with Network("hub", hosts) as network:
-        ring = Job(run, network, name, os.path.join(directory, "begun"), sys.executable, SCRIPT, directory)
+        ring = Job(run, network, name, os.path.join(directory, "begun"), sys.executable, SCRIPT, directory, **nodes)
         try:
             hang = ring.hang_by_cut(CUT)
         finally:
@@ -54,7 +58,9 @@ def hang_of(run, name, hosts):
 
 def test(run):
     run.start_collector()
-    hang, address = hang_of(run, "four", ["alpha", "beta", "gamma", "delta"])
+    root, (leaf,) = root_and_leaves(run, ["leaf"])
+    with leaf.told():
+        hang, address = hang_of(run, "four", ["alpha", "beta", "gamma", "delta"], leaf=leaf, root=root)
     expect("the rank on the host that is cut off", hang["ranks"], [CUT])
     expect("confidence", hang["confidence"], "high")
     expect_true("the sentence names its address, and the ranks that it had data for, or they for it",

@@ -1,4 +1,4 @@
-"""Ranks on hosts of their own that pass numbers around in a ring, over TCP, until something ends them.
+"""Ranks on hosts of their own in a ring, which pass numbers to both neighbours, over TCP, until something ends them.
 
     ring_cut.py DIRECTORY
 
@@ -54,8 +54,10 @@ def main():
     for turn in range(1_000_000):
         if turn == ROUNDS_BEFORE and RANK == 0:
             publish("begun", "")
-        after.sendall(bytes(NUMBER_BYTES))
-        receive(before)
+        for neighbour in (after, before):
+            neighbour.sendall(bytes(NUMBER_BYTES))
+        for neighbour in (after, before):
+            receive(neighbour)
         time.sleep(PAUSE_S)
 
 

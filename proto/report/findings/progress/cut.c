@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/findings/progress/standing.h"
 #include "text/name.h"
 #include "text/quantity.h"
 #include "text/ranks.h"
@@ -46,7 +47,14 @@ struct cut {
 
 static bool is_there(const struct cut *cut, const struct hk_report_rank *rank)
 {
-	return (uint64_t)(cut->end_ns - rank->end_ns) <= QUIET_NS;
+	return rank->running || (uint64_t)(cut->end_ns - rank->end_ns) <= QUIET_NS;
+}
+
+/* Returns for how long RANK has made almost no call. A node does not report a rank of which nothing
+ * changes. */
+static uint64_t quiet_of(const struct cut *cut, const struct hk_report_rank *rank)
+{
+	return rank->quiet_ns + (rank->running ? (uint64_t)(cut->end_ns - rank->end_ns) : 0);
 }
 
 /* Returns RANK's row if it is there, or NULL. */
@@ -128,14 +136,14 @@ static void connections_find(struct cut *cut)
 	for (size_t i = 0; i < report->connection_count; i++) {
 		const struct hk_report_connection *connection = &report->connections[i];
 		const struct hk_report_rank *rank = row_of(cut, connection->rank);
-		if (rank && rank->quiet_ns >= QUIET_NS) {
+		if (rank && quiet_of(cut, rank) >= QUIET_NS) {
 			cut->connections[cut->count++] = connection;
 			cut->among_ranks |= is_among_ranks(cut, connection);
 		}
 	}
 	for (size_t i = 0; i < cut->count; i++) {
 		const struct hk_report_connection *connection = cut->connections[i];
-		uint64_t quiet_ns = row_of(cut, connection->rank)->quiet_ns;
+		uint64_t quiet_ns = quiet_of(cut, row_of(cut, connection->rank));
 		if (!cut->among_ranks || is_among_ranks(cut, connection)) {
 			cut->connections[kept++] = connection;
 			cut->quiet_ns = quiet_ns < cut->quiet_ns ? quiet_ns : cut->quiet_ns;
@@ -180,7 +188,7 @@ static bool is_stuck(const struct cut *cut)
 
 	for (size_t i = 0; i < cut->report->rank_count; i++) {
 		const struct hk_report_rank *rank = &cut->report->ranks[i];
-		stuck = stuck && (!is_there(cut, rank) || rank->quiet_ns >= QUIET_NS);
+		stuck = stuck && (!is_there(cut, rank) || quiet_of(cut, rank) >= HK_HANG_NS);
 	}
 	return stuck;
 }
@@ -194,7 +202,9 @@ static void cut_find(struct cut *cut)
 	for (size_t i = 0; i < report->rank_count; i++) {
 		const struct hk_report_rank *rank = &report->ranks[i];
 		cut->end_ns = rank->end_ns > cut->end_ns ? rank->end_ns : cut->end_ns;
-		cut->sum_ns += (double)rank->quiet_ns;
+	}
+	for (size_t i = 0; i < report->rank_count; i++) {
+		cut->sum_ns += (double)quiet_of(cut, &report->ranks[i]);
 	}
 	ends_find(cut);
 	connections_find(cut);

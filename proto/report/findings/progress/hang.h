@@ -9,8 +9,8 @@
 #define HK_REPORT_FINDINGS_PROGRESS_HANG_H
 
 #include "report/finding/finding.h"
+#include "report/findings/progress/standing.h"
 
-#define HK_HANG_NS 10000000000ull
 #define HK_NO_PROGRESS "no-progress"
 
 /* Adds at most one finding, of kind "hang", or "awaited-rank" if the awaited ranks make calls; or,

@@ -7,6 +7,8 @@
 
 #include "report/model/report.h"
 
+#define HK_HANG_NS 10000000000ull /* ranks that wait for longer hang */
+
 /* The open calls of the first thread of a rank's main process. */
 struct hk_standing {
 	const struct hk_report_open_call *joint; /* outermost one that waits for ranks, or NULL */

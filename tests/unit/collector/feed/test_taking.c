@@ -108,6 +108,7 @@ static void test_a_chunk_that_was_left_out_is_searched_for(void **state)
 	assert_int_equal(chunk(&feeding, 15, 3), HK_TAKING_SEARCH);
 	assert_string_equal(feeding.taking.subject, subject);
 	assert_int_equal(feeding.taking.behind, 12);
+	assert_int_equal(feeding.taking.before, 15);
 	assert_int_equal(last_chunk(&feeding), 1);
 	/* It was there. */
 	assert_int_equal(chunk(&feeding, 13, 2), 0);
@@ -194,9 +195,9 @@ static void test_a_chunk_waits_for_the_report_that_names_its_process(void **stat
 	leaf_process[0]++;
 	assert_int_equal(chunk(&feeding, 14, 1), 0);
 	leaf_process[0]--;
-	hk_taking_expire(&feeding.taking, SECOND);
+	hk_taking_expire(&feeding.taking, feeding.world.collector, SECOND);
 	assert_int_equal(hk_taking_oldest(&feeding.taking), 14);
-	hk_taking_expire(&feeding.taking, 2 * SECOND);
+	hk_taking_expire(&feeding.taking, feeding.world.collector, 2 * SECOND);
 	assert_int_equal(hk_taking_oldest(&feeding.taking), UINT64_MAX);
 	end(&feeding);
 }
