@@ -11,8 +11,8 @@
 #define REQUEST_MS 2000
 #define NO_MESSAGE 10037 /* code of JetStream; 404 alone may be about the stream */
 
-/* Sets *RET_SEQUENCE to the number in ANSWER, 0: it says that there is none. Returns 0 or -EBADMSG.
- */
+/* Sets *RET_SEQUENCE to the message number in ANSWER, or to 0 if ANSWER says that no message was
+ * found. Returns 0 or -EBADMSG. */
 static int read_sequence(const char *answer, size_t size, uint64_t *ret_sequence)
 {
 	json_error_t error;

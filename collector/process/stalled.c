@@ -136,7 +136,7 @@ void hk_stalled_look(struct hk_collector *collector, struct hk_process *process,
 	Hk__Process *state = process->state;
 
 	if (state->role == HK__ROLE__ROLE_MAIN && state->n_stalled > 0 && !is_quiet(state)) {
-		process->changed = resize(state, 0) == 0;
+		process->changed |= resize(state, 0) == 0;
 	}
 	if (state->role != HK__ROLE__ROLE_MAIN || process->foreign ||
 	    now_ns < collector->stalled_due_ns || now_ns < segment->stalled_due_ns) {

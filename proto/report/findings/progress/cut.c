@@ -154,7 +154,8 @@ static void connections_find(struct cut *cut)
 	cut->count = kept;
 }
 
-/* Returns the end of CONNECTION that is not END, or NULL if END is none of its ends. */
+/* Returns the other end of CONNECTION, which has END at one end. NULL: END is not one of its ends.
+ */
 static const char *other_end(const struct hk_report_connection *connection, const char *end)
 {
 	return connection->local == end	 ? connection->peer
